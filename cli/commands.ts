@@ -1,0 +1,4 @@
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+
+/** Every command, in the order help lists them: the single place a command is added. */
+export const COMMANDS: readonly (() => CommandUnknownOpts)[] = [];

@@ -1,0 +1,103 @@
+import Table from "cli-table3";
+
+/** Where a {@linkcode Printer} writes. Both calls take whole text and write it at once. */
+export interface Streams {
+  /** Data. */
+  out(text: string): void;
+  /** Everything else. */
+  err(text: string): void;
+  /** Whether standard error is a terminal: progress bars and colour. */
+  readonly terminal: boolean;
+  /** Whether standard output is a terminal: colour in tables. */
+  readonly outTerminal: boolean;
+}
+
+/** Owns both streams of a command: data on stdout, all else on stderr. Nothing else prints. */
+export class Printer {
+  /** Whether exactly one JSON value is wanted on stdout. */
+  json = false;
+  /** Whether notes are left out. */
+  quiet = false;
+  readonly #streams: Streams;
+
+  constructor(streams: Streams) {
+    this.#streams = streams;
+  }
+
+  /** Whether progress bars may be drawn. */
+  get showsProgress(): boolean {
+    return this.#streams.terminal && !this.json && !this.quiet;
+  }
+
+  /** The command's result: one JSON value with --json, else what `render` returns. */
+  result(value: unknown, render: () => string): void {
+    this.#streams.out(this.json ? toJson(value) + "\n" : withNewline(render()));
+  }
+
+  /** A line of plain data on stdout, for commands whose output is text either way. */
+  data(text: string): void {
+    this.#streams.out(withNewline(text));
+  }
+
+  /** A remark on stderr. */
+  note(text: string): void {
+    if (!this.quiet) this.#streams.err(withNewline(text));
+  }
+
+  /** A warning on stderr; shown even when quiet. */
+  warn(text: string): void {
+    this.#streams.err(withNewline(`${this.#paint("33", "warning:")} ${text}`));
+  }
+
+  /** Raw text on stderr (errors, help, progress). */
+  err(text: string): void {
+    this.#streams.err(text);
+  }
+
+  /** A word in bold red on a terminal that takes colour. */
+  red(text: string): string {
+    return this.#paint("1;31", text);
+  }
+
+  #paint(code: string, text: string): string {
+    const colour = this.#streams.terminal && !Deno.noColor;
+    return colour ? `\x1b[${code}m${text}\x1b[0m` : text;
+  }
+}
+
+/** One JSON value on one line; bigints become decimal strings, Maps objects. */
+export function toJson(value: unknown): string {
+  return JSON.stringify(value, (_key, item) => {
+    if (typeof item === "bigint") return item.toString();
+    if (item instanceof Map) return Object.fromEntries(item);
+    if (ArrayBuffer.isView(item)) return Array.from(item as unknown as ArrayLike<number>);
+    return item;
+  });
+}
+
+/** A table without colours or frames; columns whose cells are all numbers are set to the right. */
+export function table(head: string[], rows: (string | number | bigint)[][]): string {
+  const cells = rows.map((row) => row.map((cell) => String(cell)));
+  const numeric = head.map((_, i) =>
+    cells.every((row) => /^[-–]?[\d., ]*( ?[A-Za-zµ/%]+)?$/.test(row[i]))
+  );
+  const made = new Table({
+    head,
+    colAligns: numeric.map((n) => (n ? "right" : "left")),
+    style: { head: [], border: [], "padding-left": 0, "padding-right": 2, compact: true },
+    chars: FRAMELESS,
+  });
+  made.push(...cells);
+  return made.toString().split("\n").map((line) => line.trimEnd()).join("\n");
+}
+
+const FRAMELESS = Object.fromEntries(
+  [
+    ["top", "top-mid", "top-left", "top-right", "bottom", "bottom-mid", "bottom-left"],
+    ["bottom-right", "left", "left-mid", "mid", "mid-mid", "right", "right-mid", "middle"],
+  ].flat().map((part) => [part, ""]),
+);
+
+function withNewline(text: string): string {
+  return text.endsWith("\n") ? text : text + "\n";
+}

@@ -1,0 +1,26 @@
+/** A place bytes are read from by position: a file, a URL, memory. The parser never knows which. */
+export interface ByteSource {
+  /** Path or URL, for messages. */
+  readonly name: string;
+  /** Size in bytes, exact up to 2^53 - 1. */
+  readonly size: number;
+  /**
+   * Fills the whole of `into` from byte `offset` on.
+   * Throws an `EngramError` when the range does not lie inside the source, or when fewer bytes
+   * came than `size` promised (the file was shortened); never leaves a part unfilled silently.
+   */
+  read(into: Uint8Array, offset: number): Promise<void>;
+  /** Closes the source; reading afterwards is an error. Closing twice is fine. */
+  close(): void;
+}
+
+/** A source that can also be read without awaiting: a file or memory, much faster for single rows. */
+export interface SyncByteSource extends ByteSource {
+  /** Like {@linkcode ByteSource.read}, at once. */
+  readSync(into: Uint8Array, offset: number): void;
+}
+
+/** Whether `source` can be read without awaiting. */
+export function isSyncSource(source: ByteSource): source is SyncByteSource {
+  return "readSync" in source;
+}
