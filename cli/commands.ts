@@ -1,4 +1,5 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { completionsCommand } from "./commands/completions.ts";
 
 /** Every command, in the order help lists them: the single place a command is added. */
-export const COMMANDS: readonly (() => CommandUnknownOpts)[] = [];
+export const COMMANDS: readonly (() => CommandUnknownOpts)[] = [completionsCommand];
