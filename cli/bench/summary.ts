@@ -1,0 +1,64 @@
+import { medianAbsoluteDeviation, medianSorted } from "simple-statistics";
+import type { BenchResult } from "./record.ts";
+
+/** A case in a few numbers. */
+export interface Summary {
+  /** Median wall time, seconds. */
+  readonly median: number;
+  /** Median absolute deviation as a share of the median. */
+  readonly spread: number;
+  /** Median GPU time, seconds. */
+  readonly gpuMedian: number | null;
+  /** The time rates are taken from: GPU time where there is one, else wall time. */
+  readonly seconds: number;
+  readonly tokensPerSecond: number | null;
+  readonly rowsPerSecond: number | null;
+  readonly bytesPerSecond: number | null;
+}
+
+/** Medians and rates of one case. */
+export function summarize(result: BenchResult): Summary {
+  const wall = [...result.samples].sort((a, b) => a - b);
+  const gpu = result.gpuSamples?.length ? [...result.gpuSamples].sort((a, b) => a - b) : null;
+  const median = medianSorted(wall);
+  const gpuMedian = gpu ? medianSorted(gpu) : null;
+  const seconds = gpuMedian ?? median;
+  const rate = (amount: number | null) => amount === null ? null : amount / seconds;
+  const base = gpu ?? wall;
+  return {
+    median,
+    spread: medianAbsoluteDeviation(base) / seconds,
+    gpuMedian,
+    seconds,
+    tokensPerSecond: rate(result.work.tokens),
+    rowsPerSecond: rate(result.work.rows),
+    bytesPerSecond: rate(result.work.bytes),
+  };
+}
+
+/**
+ * The ceiling `result` is held against: the one of its own record with the same kind of memory
+ * (`parameters.of`), or none.
+ */
+export function ceilingOf(
+  result: BenchResult,
+  all: readonly BenchResult[],
+): BenchResult | undefined {
+  if (result.role === "ceiling") return undefined;
+  return all.find((other) =>
+    other.role === "ceiling" && other.parameters.of === result.parameters.of
+  );
+}
+
+/** The baseline `result` is compared with: same name and sweep values, role `baseline`. */
+export function baselineOf(
+  result: BenchResult,
+  all: readonly BenchResult[],
+): BenchResult | undefined {
+  if (result.role !== "case") return undefined;
+  return all.find((other) =>
+    other.role === "baseline" && other.name === result.name &&
+    other.parameters.tokens === result.parameters.tokens &&
+    other.parameters.ids === result.parameters.ids
+  );
+}
