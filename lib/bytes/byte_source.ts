@@ -10,6 +10,11 @@ export interface ByteSource {
    * came than `size` promised (the file was shortened); never leaves a part unfilled silently.
    */
   read(into: Uint8Array, offset: number): Promise<void>;
+  /**
+   * Throws an `EngramError` when the bytes behind the source are no longer those it was opened on,
+   * as far as that can be told. Readers of long ranges call it when they are done.
+   */
+  checkUnchanged(): void;
   /** Closes the source; reading afterwards is an error. Closing twice is fine. */
   close(): void;
 }

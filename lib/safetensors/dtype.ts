@@ -1,9 +1,12 @@
-/** Bits of one element of each dtype of the safetensors format (F4 and F6 are packed by bits). */
+/**
+ * Bits of one element of each dtype of the safetensors format (F4 and F6 are packed by bits).
+ * The order is the reference library's: by alignment, and what its writer sorts tensors by, last first.
+ */
 export const DTYPE_BITS = {
+  BOOL: 8,
   F4: 4,
   F6_E2M3: 6,
   F6_E3M2: 6,
-  BOOL: 8,
   U8: 8,
   I8: 8,
   F8_E5M2: 8,
@@ -26,6 +29,9 @@ export const DTYPE_BITS = {
 
 /** A dtype name as the safetensors format spells it. */
 export type Dtype = keyof typeof DTYPE_BITS;
+
+/** All dtypes, in the order of {@linkcode DTYPE_BITS}. */
+export const DTYPES: readonly Dtype[] = Object.keys(DTYPE_BITS) as Dtype[];
 
 /** Whether `name` is a dtype of the format. */
 export function isDtype(name: string): name is Dtype {

@@ -1,0 +1,100 @@
+import { closeSync, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import { EngramError } from "../errors.ts";
+import type { SyncByteSource } from "./byte_source.ts";
+import { checkRange } from "./check_range.ts";
+import { fileError } from "./file_error.ts";
+
+/** Systems take at most 2^31 bytes in one read; longer ones are split. */
+const MOST_AT_ONCE = 2 ** 30;
+
+/**
+ * Opens a file for reads by position. `node:fs` is the fastest way in: 1.4 µs for a row from the
+ * page cache. A file that is shortened or rewritten while open is an error at the next read or
+ * check; one that is replaced by another keeps giving its old bytes.
+ */
+export function openFile(path: string): SyncByteSource {
+  let file: number;
+  try {
+    file = openSync(path, "r");
+  } catch (error) {
+    throw fileError("open", path, error);
+  }
+  try {
+    return new FileSource(path, file, regularFile(path, fstatSync(file)));
+  } catch (error) {
+    closeSync(file);
+    throw fileError("open", path, error);
+  }
+}
+
+function regularFile(path: string, stat: Stats): Stats {
+  if (stat.isFile()) return stat;
+  const found = stat.isDirectory() ? "a folder" : "a pipe or device";
+  throw new EngramError("unavailable", `Cannot open \`${path}\`: found ${found}, wanted a file`, {
+    where: path,
+    ...(stat.isDirectory() ? {} : { hint: "Save it to a file first: it is read by position" }),
+  });
+}
+
+class FileSource implements SyncByteSource {
+  readonly name: string;
+  readonly size: number;
+  readonly #opened: Stats;
+  #file: number | null;
+
+  constructor(name: string, file: number, opened: Stats) {
+    this.name = name;
+    this.size = opened.size;
+    this.#file = file;
+    this.#opened = opened;
+  }
+
+  // deno-lint-ignore require-await -- a throw has to become a rejection
+  async read(into: Uint8Array, offset: number): Promise<void> {
+    this.readSync(into, offset);
+  }
+
+  readSync(into: Uint8Array, offset: number): void {
+    const file = this.#open();
+    checkRange(this.name, this.size, offset, into.length);
+    let done = 0;
+    while (done < into.length) {
+      const length = Math.min(into.length - done, MOST_AT_ONCE);
+      let got: number;
+      try {
+        got = readSync(file, into, done, length, offset + done);
+      } catch (error) {
+        throw fileError("read", this.name, error);
+      }
+      if (got === 0) throw this.#changed(`it ended at byte ${offset + done}`);
+      done += got;
+    }
+  }
+
+  checkUnchanged(): void {
+    const now = fstatSync(this.#open());
+    if (now.size !== this.size) throw this.#changed(`it is now ${now.size} bytes long`);
+    if (now.mtimeMs !== this.#opened.mtimeMs) throw this.#changed("it was written to");
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
+  }
+
+  #open(): number {
+    if (this.#file !== null) return this.#file;
+    throw new EngramError("usage", `Cannot read \`${this.name}\`: it is closed`);
+  }
+
+  #changed(found: string): EngramError {
+    return new EngramError(
+      "unavailable",
+      `Cannot read \`${this.name}\`: ${found}, wanted the ${this.size} bytes it had when opened`,
+      {
+        where: this.name,
+        hint: "Another program changes the file; run the same command again when that has ended",
+      },
+    );
+  }
+}

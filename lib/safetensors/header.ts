@@ -1,0 +1,150 @@
+import { EngramError } from "../errors.ts";
+import { checkSpans } from "./check_spans.ts";
+import { type Dtype, isDtype } from "./dtype.ts";
+import { JsonError, JsonReader } from "./json_reader.ts";
+import { quote } from "./quote.ts";
+
+/** What the header says of one tensor. */
+export interface TensorInfo {
+  /** Element type. */
+  readonly dtype: Dtype;
+  /** Sizes of the dimensions. */
+  readonly shape: readonly number[];
+  /** First byte, counted from the end of the header. */
+  readonly begin: number;
+  /** Byte after the last one, counted from the end of the header. */
+  readonly end: number;
+}
+
+/** A parsed and checked header. */
+export interface Header {
+  /** The `__metadata__` strings, in the header's order. */
+  readonly metadata: ReadonlyMap<string, string>;
+  /** Tensors by name, in the order of their bytes. */
+  readonly tensors: ReadonlyMap<string, TensorInfo>;
+}
+
+/**
+ * Parses the JSON of a safetensors header, as strict as the reference library 0.8.0, and checks it
+ * against the data it describes: every byte of the data belongs to exactly one tensor.
+ * Each fault throws an `EngramError` of kind `malformed` with a reason of its own.
+ *
+ * @param bytes The header without its length.
+ * @param dataBytes How many bytes come after the header.
+ * @param where The file, for messages.
+ *
+ * @example
+ * ```ts
+ * import { parseHeader } from "./header.ts";
+ *
+ * const json = '{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}';
+ * const header = parseHeader(new TextEncoder().encode(json), 2, "example");
+ * header.tensors.get("a")?.shape; // [2]
+ * ```
+ */
+export function parseHeader(bytes: Uint8Array, dataBytes: number, where: string): Header {
+  try {
+    const { metadata, entries } = readEntries(decode(bytes));
+    return { metadata, tensors: checkSpans(entries, dataBytes) };
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw new EngramError(
+      "malformed",
+      `Cannot read the header of \`${where}\`: ${error.message}`,
+      { where },
+    );
+  }
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new JsonError("found bytes that are not UTF-8, wanted JSON in UTF-8");
+  }
+}
+
+function readEntries(text: string): {
+  metadata: Map<string, string>;
+  entries: Map<string, TensorInfo>;
+} {
+  const json = new JsonReader(text);
+  const entries = new Map<string, TensorInfo>();
+  let metadata: Map<string, string> | undefined;
+  json.object("the header", (name) => {
+    if (name === "__metadata__") {
+      if (metadata) json.fail('a second "__metadata__"', "one");
+      metadata = readMetadata(json);
+      return;
+    }
+    const entry = readEntry(json, name);
+    const before = entries.get(name);
+    if (before && !sameEntry(before, entry)) {
+      json.fail(
+        `two entries for tensor ${quote(name)} that differ`,
+        "one entry for each name",
+      );
+    }
+    entries.set(name, entry);
+  });
+  json.end();
+  return { metadata: metadata ?? new Map(), entries };
+}
+
+function readMetadata(json: JsonReader): Map<string, string> {
+  const metadata = new Map<string, string>();
+  if (json.null()) return metadata;
+  json.object('"__metadata__"', (key) => {
+    const value = json.string(`the metadata ${quote(key)}`);
+    const before = metadata.get(key);
+    if (before !== undefined && before !== value) {
+      json.fail(`two values for the metadata ${quote(key)}`, "one");
+    }
+    metadata.set(key, value);
+  });
+  return metadata;
+}
+
+function readEntry(json: JsonReader, name: string): TensorInfo {
+  const of = (part: string) => `"${part}" of tensor ${quote(name)}`;
+  let dtype: Dtype | undefined;
+  let shape: number[] | undefined;
+  let offsets: number[] | undefined;
+  const once = (part: string, before: unknown) => {
+    if (before !== undefined) json.fail(`a second ${of(part)}`, "one");
+  };
+  json.object(`the entry of tensor ${quote(name)}`, (key) => {
+    if (key === "dtype") {
+      once(key, dtype);
+      const text = json.string(of(key));
+      if (!isDtype(text)) {
+        json.fail(`${of(key)} ${quote(text)}`, "a dtype of the format");
+      }
+      dtype = text;
+    } else if (key === "shape") {
+      once(key, shape);
+      shape = readCounts(json, of(key));
+    } else if (key === "data_offsets") {
+      once(key, offsets);
+      offsets = readCounts(json, of(key));
+    } else json.skip();
+  });
+  if (dtype === undefined) json.fail("no " + of("dtype"), "one");
+  if (shape === undefined) json.fail("no " + of("shape"), "one");
+  if (offsets === undefined) json.fail("no " + of("data_offsets"), "one");
+  if (offsets.length !== 2) {
+    json.fail(`${of("data_offsets")} with ${offsets.length} numbers`, "two");
+  }
+  return { dtype, shape, begin: offsets[0], end: offsets[1] };
+}
+
+function readCounts(json: JsonReader, what: string): number[] {
+  const counts: number[] = [];
+  json.array(what, () => counts.push(json.count(`each number in ${what}`)));
+  return counts;
+}
+
+function sameEntry(a: TensorInfo, b: TensorInfo): boolean {
+  return a.dtype === b.dtype && a.begin === b.begin && a.end === b.end &&
+    a.shape.length === b.shape.length && a.shape.every((size, i) => size === b.shape[i]);
+}

@@ -1,0 +1,111 @@
+import { OutputFile } from "../bytes/output_file.ts";
+import { EngramError } from "../errors.ts";
+import { type FilePlan, type Metadata, planFile, type TensorSpec } from "./plan_file.ts";
+import { quote } from "./quote.ts";
+
+/** How a {@linkcode SafetensorsWriter} is made. */
+export interface SafetensorsWriterOptions {
+  /** The file's `__metadata__`. */
+  metadata?: Metadata;
+  /** Replace a file that exists. */
+  force?: boolean;
+}
+
+/**
+ * Writes a safetensors file whose tensors are known before their bytes: in any order, in pieces,
+ * in constant memory. Nothing appears under the file's name until {@linkcode SafetensorsWriter.commit}.
+ *
+ * @example
+ * ```ts ignore
+ * using writer = SafetensorsWriter.create("out.safetensors", [
+ *   { name: "a", dtype: "U8", shape: [2] },
+ * ]);
+ * writer.append("a", new Uint8Array([1, 2]));
+ * writer.commit();
+ * ```
+ */
+export class SafetensorsWriter implements Disposable {
+  readonly #plan: FilePlan;
+  readonly #file: OutputFile;
+  /** Bytes given so far, by tensor. */
+  readonly #given = new Map<string, number>();
+
+  private constructor(plan: FilePlan, file: OutputFile) {
+    this.#plan = plan;
+    this.#file = file;
+  }
+
+  /** Plans the file, checks that it can be written and fits the disk, and writes its header. */
+  static create(
+    path: string,
+    tensors: readonly TensorSpec[],
+    options: SafetensorsWriterOptions = {},
+  ): SafetensorsWriter {
+    const plan = planFile(tensors, options.metadata);
+    const file = OutputFile.create(path, { force: options.force ?? false, size: plan.size });
+    const writer = new SafetensorsWriter(plan, file);
+    try {
+      file.write(plan.header);
+    } catch (error) {
+      file.abort();
+      throw error;
+    }
+    return writer;
+  }
+
+  /** Bytes the whole file will have. */
+  get size(): number {
+    return this.#plan.size;
+  }
+
+  /** The tensors' names, in the order of the file. */
+  get names(): string[] {
+    return [...this.#plan.spans.keys()];
+  }
+
+  /** Writes the next bytes of tensor `name`, after those given so far. */
+  append(name: string, bytes: Uint8Array): void {
+    this.writeAt(name, bytes, this.#given.get(name) ?? 0);
+  }
+
+  /** Writes bytes of tensor `name` at byte `offset` of it. Each byte is to be written once. */
+  writeAt(name: string, bytes: Uint8Array, offset: number): void {
+    const span = this.#plan.spans.get(name);
+    if (!span) throw new EngramError("usage", `Cannot write tensor ${quote(name)}: not planned`);
+    if (!(offset >= 0 && offset + bytes.length <= span.byteLength)) {
+      throw new EngramError(
+        "usage",
+        `Cannot write tensor ${quote(name)}: found bytes ${offset} to ${offset + bytes.length}, ` +
+          `wanted some of its ${span.byteLength}`,
+        { where: this.#file.path },
+      );
+    }
+    this.#file.writeAt(bytes, span.offset + offset);
+    this.#given.set(name, (this.#given.get(name) ?? 0) + bytes.length);
+  }
+
+  /** Finishes the file and gives it its name; a tensor with bytes missing is an error. */
+  commit(): void {
+    for (const [name, { byteLength }] of this.#plan.spans) {
+      const given = this.#given.get(name) ?? 0;
+      if (given === byteLength) continue;
+      this.abort();
+      throw new EngramError(
+        "usage",
+        `Cannot write tensor ${quote(name)}: found ${given} bytes of data, wanted ${byteLength}`,
+        { where: this.#file.path },
+      );
+    }
+    this.#file.commit();
+  }
+
+  /** Removes what was written; does nothing once the file is committed. */
+  abort(): void {
+    this.#file.abort();
+  }
+
+  /** Aborts, unless the file is committed. */
+  [Symbol.dispose](): void {
+    this.abort();
+  }
+}
