@@ -1,5 +1,5 @@
 import type { TensorInfo } from "./header.ts";
-import { JsonError } from "./json_reader.ts";
+import { HeaderFault } from "./header_fault.ts";
 import { quote, quoteShape } from "./quote.ts";
 import { tensorBytes } from "./tensor_bytes.ts";
 
@@ -18,13 +18,13 @@ export function checkSpans(
   let before: [string, TensorInfo] | undefined;
   for (const [name, info] of sorted) {
     checkLength(name, info);
-    if (info.begin !== at) throw new JsonError(misplaced(before, name, info, at));
+    if (info.begin !== at) throw new HeaderFault(misplaced(before, name, info, at));
     at = info.end;
     before = [name, info];
   }
   if (at === dataBytes) return new Map(sorted);
   const last = before ? `tensor ${quote(before[0])} ending` : "no tensor, so an end";
-  throw new JsonError(
+  throw new HeaderFault(
     at > dataBytes
       ? `found ${last} at byte ${at} of the data, past its ${dataBytes} bytes, ` +
         "wanted all of them there (the file looks cut short)"
@@ -36,25 +36,28 @@ function checkLength(name: string, info: TensorInfo): void {
   const { dtype, shape, begin, end } = info;
   const of = `tensor ${quote(name)}`;
   if (end < begin) {
-    throw new JsonError(
+    throw new HeaderFault(
       `found ${of} ending at byte ${end}, before its start ${begin}, wanted after`,
     );
   }
   const wanted = tensorBytes(dtype, shape);
   const size = quoteShape(dtype, shape);
   if (wanted === "overflow") {
-    throw new JsonError(`found ${of} of ${size}, more than any file holds, wanted a smaller shape`);
+    throw new HeaderFault(
+      `found ${of} of ${size}, more than any file holds, wanted a smaller shape`,
+    );
   }
   if (wanted === "part of a byte") {
-    throw new JsonError(`found ${of} of ${size}, which ends inside a byte, wanted whole bytes`);
+    throw new HeaderFault(`found ${of} of ${size}, which ends inside a byte, wanted whole bytes`);
   }
   if (end - begin !== wanted) {
-    throw new JsonError(
+    throw new HeaderFault(
       `found ${end - begin} bytes for ${of}, wanted ${wanted} for ${size}`,
     );
   }
 }
 
+/** In words: the span of `name` does not begin at `at`, where the one before it ended. */
 function misplaced(
   before: [string, TensorInfo] | undefined,
   name: string,
@@ -62,13 +65,13 @@ function misplaced(
   at: number,
 ): string {
   const of = `tensor ${quote(name)}`;
-  if (info.begin > at) {
-    return `found ${info.begin - at} bytes before ${of} that belong to no tensor, wanted no holes`;
+  if (info.begin > at || !before) {
+    return `found ${info.begin - at} bytes before ${of} that belong to no tensor, wanted no hole`;
   }
-  const other = quote(before?.[0]);
-  const alias = info.begin === before?.[1].begin && info.end === before[1].end;
-  return alias
-    ? `found ${of} on the same bytes as tensor ${other}, wanted bytes of its own`
-    : `found ${of} starting at byte ${info.begin}, inside tensor ${other} that ends at ${at}, ` +
-      "wanted no overlap";
+  const [other, { begin, end }] = before;
+  if (info.begin === begin && info.end === end) {
+    return `found ${of} on the same bytes as tensor ${quote(other)}, wanted bytes of its own`;
+  }
+  return `found ${of} starting at byte ${info.begin}, inside tensor ${quote(other)} that ends at ` +
+    `${at}, wanted no overlap`;
 }

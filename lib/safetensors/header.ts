@@ -1,7 +1,8 @@
 import { EngramError } from "../errors.ts";
 import { checkSpans } from "./check_spans.ts";
 import { type Dtype, isDtype } from "./dtype.ts";
-import { JsonError, JsonReader } from "./json_reader.ts";
+import { HeaderFault } from "./header_fault.ts";
+import { JsonReader } from "./json_reader.ts";
 import { quote } from "./quote.ts";
 
 /** What the header says of one tensor. */
@@ -47,7 +48,7 @@ export function parseHeader(bytes: Uint8Array, dataBytes: number, where: string)
     const { metadata, entries } = readEntries(decode(bytes));
     return { metadata, tensors: checkSpans(entries, dataBytes) };
   } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
+    if (!(error instanceof HeaderFault)) throw error;
     throw new EngramError(
       "malformed",
       `Cannot read the header of \`${where}\`: ${error.message}`,
@@ -60,7 +61,7 @@ function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new JsonError("found bytes that are not UTF-8, wanted JSON in UTF-8");
+    throw new HeaderFault("found bytes that are not UTF-8, wanted JSON in UTF-8");
   }
 }
 

@@ -1,8 +1,7 @@
+import { HeaderFault } from "./header_fault.ts";
+
 /** Containers inside each other, at most; the reference library's parser stops there too. */
 export const MOST_NESTED = 127;
-
-/** Thrown by {@linkcode JsonReader}; whoever knows the file turns it into an `EngramError`. */
-export class JsonError extends Error {}
 
 /**
  * Reads JSON text piece by piece, by the grammar of RFC 8259 and nothing beyond it.
@@ -127,7 +126,7 @@ export class JsonReader {
 
   /** Ends the reading with what was found where, and what was wanted. */
   fail(found: string, wanted: string, at: number = this.#at): never {
-    throw new JsonError(`found ${found} at character ${at}, wanted ${wanted}`);
+    throw new HeaderFault(`found ${found} at character ${at}, wanted ${wanted}`);
   }
 
   #container(what: string, open: string, close: string, item: () => void): void {
