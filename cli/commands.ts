@@ -1,5 +1,6 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { benchCommand } from "./commands/bench.ts";
 import { completionsCommand } from "./commands/completions.ts";
 
 /** Every command, in the order help lists them: the single place a command is added. */
-export const COMMANDS: readonly (() => CommandUnknownOpts)[] = [completionsCommand];
+export const COMMANDS: readonly (() => CommandUnknownOpts)[] = [benchCommand, completionsCommand];

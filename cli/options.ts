@@ -43,3 +43,23 @@ export function size(option: string) {
     return value;
   };
 }
+
+/** Parser of a comma-separated list, at least one item. */
+export function list<T>(parse: (text: string) => T) {
+  return (text: string): T[] => text.split(",").map((item) => parse(item.trim()));
+}
+
+/** Parser of one of a few words. */
+export function oneOf<const T extends string>(option: string, words: readonly T[]) {
+  return (text: string): T => {
+    const found = words.find((word) => word === text);
+    if (found !== undefined) return found;
+    throw new EngramError(
+      "usage",
+      `Cannot read ${option}: found "${text}", wanted one of ${words.join(", ")}`,
+      {
+        where: option,
+      },
+    );
+  };
+}

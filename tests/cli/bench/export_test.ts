@@ -10,7 +10,7 @@ function result(role: BenchResult["role"], samples: number[], extra: Partial<Ben
     parameters: role === "ceiling" ? { of: "memory" } : { tokens: 8, of: "memory" },
     work: { tokens: 8, rows: 192, distinctRows: 100, bytes: 1e6 },
     counted: "row bytes",
-    excluded: "opening, with \"quotes\"",
+    excluded: 'opening, with "quotes"',
     samples,
     gpuSamples: null,
     warnings: [],
@@ -23,7 +23,15 @@ const RECORD: BenchRecord = {
   engram: "0.0.0",
   started: "2026-01-01T00:00:00Z",
   commandLine: ["bench", "lookup"],
-  machine: { os: "linux", arch: "x86_64", cpu: "A, B", cores: 2, memory: 1, adapter: null, deno: "2" },
+  machine: {
+    os: "linux",
+    arch: "x86_64",
+    cpu: "A, B",
+    cores: 2,
+    memory: 1,
+    adapter: null,
+    deno: "2",
+  },
   results: [
     result("ceiling", [0.0005, 0.0005, 0.0005]),
     result("baseline", [0.004, 0.004, 0.004]),
@@ -32,10 +40,21 @@ const RECORD: BenchRecord = {
 };
 
 Deno.test("rates, the share of the ceiling and the ratio to the baseline are the medians'", () => {
-  const line = exportRecord(RECORD, "markdown").split("\n").find((row) => row.includes("lookup: case"))!;
+  const line = exportRecord(RECORD, "markdown").split("\n").find((row) =>
+    row.includes("lookup: case")
+  )!;
   const cells = line.split("|").map((cell) => cell.trim());
   // 1 MB in 1 ms is 1 GB/s, half of the ceiling's 2 GB/s; four times the baseline.
-  assert.deepEqual(cells.slice(2, -1), ["1.0 ms", "0%", "–", "8.00 k", "192 k", "1.00 G", "50%", "4.00×"]);
+  assert.deepEqual(cells.slice(2, -1), [
+    "1.0 ms",
+    "0%",
+    "–",
+    "8.00 k",
+    "192 k",
+    "1.00 G",
+    "50%",
+    "4.00×",
+  ]);
 });
 
 Deno.test("table and Markdown state what is counted, what is left out, and every warning", () => {

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { distinct, idStream } from "../../../cli/bench/id_streams.ts";
+import { cli } from "../../run_cli.ts";
+
+const QUICK = ["--samples", "5", "--warmup", "1", "--device", "cpu"];
+
+Deno.test("bench hash --json is a record with raw samples, work and a baseline", async () => {
+  const { code, json } = await cli("bench", "hash", "--tokens", "3", "--json", ...QUICK);
+  assert.equal(code, 0);
+  const record = json();
+  assert.equal(record.format, 1);
+  assert.ok(record.machine.cores >= 1);
+  const [ours, baseline] = record.results;
+  assert.equal(ours.role, "case");
+  assert.equal(baseline.role, "baseline");
+  assert.equal(ours.samples.length, 5);
+  assert.ok(ours.samples.every((seconds: number) => seconds > 0 && seconds < 10));
+  // The released layout: 2 layers of 24 columns; 4 bytes in, 48 * 4 out for each token.
+  assert.deepEqual([ours.work.tokens, ours.work.rows, ours.work.bytes], [3, 144, 588]);
+});
+
+Deno.test("two written records compare, and a missing or foreign one is refused", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const [a, b] = ["a.json", "b.json"].map((name) => join(folder, name));
+    const made = await cli(
+      "bench",
+      "hash",
+      "--tokens",
+      "3",
+      ...QUICK,
+      "--format",
+      "json",
+      "--out",
+      a,
+    );
+    assert.equal(made.code, 0);
+    const record = JSON.parse(Deno.readTextFileSync(a));
+    for (const result of record.results) {
+      result.samples = result.samples.map((seconds: number) => seconds * 10);
+    }
+    Deno.writeTextFileSync(b, JSON.stringify(record));
+    const compared = await cli("bench", "compare", a, b, "--json");
+    assert.equal(compared.code, 0);
+    assert.deepEqual(compared.json().map((c: { verdict: string }) => c.verdict), [
+      "slower",
+      "slower",
+    ]);
+
+    assert.equal((await cli("bench", "compare", a)).code, 2);
+    assert.equal((await cli("bench", "compare", a, join(folder, "none.json"))).code, 4);
+    Deno.writeTextFileSync(b, `{"format": 1, "results": [{"name": "x"}]}`);
+    const foreign = await cli("bench", "compare", a, b);
+    assert.equal(foreign.code, 3);
+    assert.match(foreign.err, /results\.0\./);
+    // An output is not replaced unasked.
+    const again = await cli("bench", "hash", "--tokens", "3", ...QUICK, "--out", a);
+    assert.equal(again.code, 4);
+    assert.match(again.err, /--force/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("kind ids are warned about, random ones are not", async () => {
+  const line = ["bench", "hash", "--tokens", "512", "--json", ...QUICK];
+  const kind = (await cli(...line, "--ids", "repeated")).json().results[0];
+  assert.match(kind.warnings[0], /caches look better/);
+  assert.deepEqual((await cli(...line, "--ids", "random")).json().results[0].warnings, []);
+});
+
+Deno.test("id streams stay inside the vocabulary, repeat exactly, and differ in kind", () => {
+  const [random, zipf, repeated] = (["random", "zipf", "repeated"] as const)
+    .map((kind) => idStream(kind, 5000, 99_092));
+  for (const ids of [random, zipf, repeated]) {
+    assert.ok(ids.every((id) => id >= 0 && id < 99_092));
+  }
+  assert.deepEqual(random, idStream("random", 5000, 99_092));
+  assert.ok(distinct(random) > 4800);
+  assert.ok(distinct(zipf) > 1000 && distinct(zipf) < 4500);
+  assert.equal(distinct(repeated), 1);
+});
