@@ -16,4 +16,5 @@ export const RELEASED: EngramConfig = {
   hcMult: 4,
   rmsNormEps: 1e-20,
   weightBlockSize: [32, 32],
+  quantMethod: "fp8",
 };
