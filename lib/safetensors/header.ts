@@ -78,7 +78,7 @@ function readEntries(text: string): {
       metadata = readMetadata(json);
       return;
     }
-    const entry = readEntry(json, name);
+    const entry = within(name, () => readEntry(json));
     const before = entries.get(name);
     if (before && !sameEntry(before, entry)) {
       json.fail(
@@ -106,43 +106,48 @@ function readMetadata(json: JsonReader): Map<string, string> {
   return metadata;
 }
 
-function readEntry(json: JsonReader, name: string): TensorInfo {
-  const of = (part: string) => `"${part}" of tensor ${quote(name)}`;
+function readEntry(json: JsonReader): TensorInfo {
   let dtype: Dtype | undefined;
   let shape: number[] | undefined;
   let offsets: number[] | undefined;
-  const once = (part: string, before: unknown) => {
-    if (before !== undefined) json.fail(`a second ${of(part)}`, "one");
+  const once = (before: unknown, part: string) => {
+    if (before !== undefined) json.fail(`a second "${part}"`, "one");
   };
-  json.object(`the entry of tensor ${quote(name)}`, (key) => {
+  json.object("its entry", (key) => {
     if (key === "dtype") {
-      once(key, dtype);
-      const text = json.string(of(key));
-      if (!isDtype(text)) {
-        json.fail(`${of(key)} ${quote(text)}`, "a dtype of the format");
-      }
+      once(dtype, key);
+      const text = json.string('"dtype"');
+      if (!isDtype(text)) json.fail(`the dtype ${quote(text)}`, "one of the format");
       dtype = text;
     } else if (key === "shape") {
-      once(key, shape);
-      shape = readCounts(json, of(key));
+      once(shape, key);
+      shape = readCounts(json, '"shape"');
     } else if (key === "data_offsets") {
-      once(key, offsets);
-      offsets = readCounts(json, of(key));
+      once(offsets, key);
+      offsets = readCounts(json, '"data_offsets"');
     } else json.skip();
   });
-  if (dtype === undefined) json.fail("no " + of("dtype"), "one");
-  if (shape === undefined) json.fail("no " + of("shape"), "one");
-  if (offsets === undefined) json.fail("no " + of("data_offsets"), "one");
-  if (offsets.length !== 2) {
-    json.fail(`${of("data_offsets")} with ${offsets.length} numbers`, "two");
-  }
+  if (dtype === undefined) json.fail('no "dtype"', "one");
+  if (shape === undefined) json.fail('no "shape"', "one");
+  if (offsets === undefined) json.fail('no "data_offsets"', "one");
+  if (offsets.length !== 2) json.fail(`${offsets.length} numbers in "data_offsets"`, "two");
   return { dtype, shape, begin: offsets[0], end: offsets[1] };
 }
 
 function readCounts(json: JsonReader, what: string): number[] {
   const counts: number[] = [];
-  json.array(what, () => counts.push(json.count(`each number in ${what}`)));
+  json.array(what, () => counts.push(json.count(what)));
   return counts;
+}
+
+/** Reads a tensor's entry; a fault in it names the tensor (only then is the name quoted). */
+function within<T>(name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof HeaderFault)) throw error;
+    throw new HeaderFault(`tensor ${quote(name)}: ${error.message}`);
+  }
 }
 
 function sameEntry(a: TensorInfo, b: TensorInfo): boolean {

@@ -51,18 +51,21 @@ export class JsonReader {
 
   /** Reads a plain non-negative integer up to 2^53 - 1: no sign, no fraction, no exponent. */
   count(what: string): number {
-    const wanted = `${what} to be a plain non-negative integer`;
     const first = this.peek();
-    if (first !== "-" && !(first >= "0" && first <= "9")) this.fail(this.found(), wanted);
     const start = this.#at;
+    const wanted = `plain non-negative integers in ${what}`;
+    if (first !== "-" && !(first >= "0" && first <= "9")) this.fail(this.found(), wanted);
     this.#number();
     const literal = this.#text.slice(start, this.#at);
-    if (!/^\d+$/.test(literal)) this.fail(`the number ${shorten(literal)}`, wanted, start);
-    const value = Number(literal);
-    if (!Number.isSafeInteger(value)) {
-      this.fail(`the number ${shorten(literal)}`, `${what} to be at most 2^53 - 1`, start);
+    for (let i = 0; i < literal.length; i++) {
+      const code = literal.charCodeAt(i);
+      if (code < ZERO || code > NINE) {
+        this.fail(`the number ${shorten(literal)}`, wanted, start);
+      }
     }
-    return value;
+    const value = Number(literal);
+    if (Number.isSafeInteger(value)) return value;
+    return this.fail(`the number ${shorten(literal)}`, `${what} below 2^53`, start);
   }
 
   /** Reads a string and undoes its escapes. */
@@ -115,6 +118,7 @@ export class JsonReader {
   found(): string {
     const next = this.peek();
     if (next === "") return "the end of the header";
+    if (next === '"') return "a string";
     const code = this.#text.codePointAt(this.#at) as number;
     if (code === 0) return "a NUL byte";
     if (code === 0xfeff) return "a byte order mark";
