@@ -9,18 +9,8 @@ import { readTensor, streamTensor } from "../../lib/safetensors/read_tensor.ts";
 import { openSafetensors } from "../../lib/safetensors/safetensors_file.ts";
 import { SafetensorsWriter } from "../../lib/safetensors/safetensors_writer.ts";
 import { type TensorEntry, writeSafetensors } from "../../lib/safetensors/writer.ts";
+import { inFolder, namesIn } from "../bytes/in_folder.ts";
 import { goldenPath } from "../golden/golden_data.ts";
-
-async function inFolder(test: (folder: string) => Promise<void> | void): Promise<void> {
-  const folder = Deno.makeTempDirSync();
-  try {
-    await test(folder);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
-}
-
-const names = (folder: string) => [...Deno.readDirSync(folder)].map((file) => file.name).sort();
 
 const A = { name: "a", dtype: "U8", shape: [4] } as const;
 
@@ -91,7 +81,7 @@ Deno.test("what cannot be written is refused before any file is made", () =>
       }),
       { kind: "usage", message: /half of a surrogate pair/ },
     );
-    deepEqual(names(folder), []);
+    deepEqual(namesIn(folder), []);
   }));
 
 Deno.test("data that is too short, too long, fails or is stopped leaves no file", () =>
@@ -119,7 +109,7 @@ Deno.test("data that is too short, too long, fails or is stopped leaves no file"
       }, stop.signal),
       { kind: "interrupted" },
     );
-    deepEqual(names(folder), []);
+    deepEqual(namesIn(folder), []);
   }));
 
 Deno.test("pieces in any order make the same file as whole tensors", () =>
