@@ -1,16 +1,6 @@
-/** How one row's bytes encode its values. A record is the row's codes followed by its scales. */
-export interface RowEncoding {
-  /** `fp8`: e4m3fn codes with ue8m0 scale bytes; `int8`: codes with F32 scales; else plain values. */
-  readonly kind: "fp8" | "int8" | "bf16" | "f16" | "f32";
-  /** Values in a row. */
-  readonly headDim: number;
-  /** Bytes of a row's codes. */
-  readonly codeBytes: number;
-  /** Bytes of a row's scales; 0 for plain rows. */
-  readonly scaleBytes: number;
-  /** codeBytes + scaleBytes. */
-  readonly recordBytes: number;
-}
+import type { RowEncoding } from "../checkpoint/row_encoding.ts";
+
+export type { RowEncoding } from "../checkpoint/row_encoding.ts";
 
 /**
  * Where a layer's rows are kept: the seam behind which host memory, a file, a memory map,
