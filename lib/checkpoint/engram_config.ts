@@ -1,4 +1,9 @@
-/** What a model's config says about its Engram layers; sizes in elements, ids as token ids. */
+/**
+ * What a model's config says about its Engram layers; sizes in elements, ids as token ids.
+ *
+ * A field that the config leaves out and that has no null here throws an `EngramError` naming its
+ * key when it is read: a layout can be had from a config that says nothing about the gate.
+ */
 export interface EngramConfig {
   /** Where the config was read from, for messages. */
   readonly where: string;
@@ -28,4 +33,6 @@ export interface EngramConfig {
   readonly rmsNormEps: number;
   /** Rows and columns of the tile that shares one weight scale. */
   readonly weightBlockSize: readonly [number, number];
+  /** How the config says weights are quantized (`fp8`); absent where it does not say. */
+  readonly quantMethod?: string;
 }
