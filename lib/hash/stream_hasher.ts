@@ -2,7 +2,8 @@ import { EngramError } from "../errors.ts";
 import type { NgramHasher } from "./ngram_hasher.ts";
 
 /**
- * Hashes one request that comes in chunks of any size; the result does not depend on them.
+ * Hashes requests one after another that come in chunks of any size; the result does not depend on
+ * how they are cut.
  *
  * @example
  * ```ts
@@ -41,21 +42,22 @@ export class StreamHasher {
 
   /**
    * Rows of the next tokens, int32 [tokens, layers, columns]. `compressedIds` [tokens];
-   * `dead` [tokens] is 1 where a token takes no part.
+   * `dead` [tokens] is 1 where a token takes no part. `starts` are the indices, ascending, of the
+   * tokens that begin another request, like {@linkcode StreamHasher.reset} before them.
    *
    * @throws an {@linkcode EngramError} that names the index of a bad id; nothing is then taken.
    */
-  push(compressedIds: Int32Array, dead?: Uint8Array): Int32Array {
+  push(
+    compressedIds: Int32Array,
+    dead?: Uint8Array,
+    starts: readonly number[] = [],
+  ): Int32Array {
     const tokens = compressedIds.length;
-    const first = this.#position;
-    if (first + tokens > Number.MAX_SAFE_INTEGER) {
-      throw new EngramError("usage", "Cannot hash: the request is longer than 2^53 tokens");
-    }
-    const positions = new Float64Array(tokens);
-    for (let i = 0; i < tokens; i++) positions[i] = first + i;
+    const positions = positionsOf(tokens, this.#position, starts);
+    // One request is enough: no lookback reaches behind a position of 0.
     const rows = this.#hasher.hash({
       ids: compressedIds,
-      positions,
+      positions: positions.subarray(0, tokens),
       starts: Int32Array.of(0, tokens),
       ...(dead && { dead }),
       window: this.#window,
@@ -63,7 +65,7 @@ export class StreamHasher {
       windowDepth: this.#window.length,
     });
     this.#keep(compressedIds, dead);
-    this.#position += tokens;
+    this.#position = positions[tokens];
     return rows;
   }
 
@@ -77,4 +79,24 @@ export class StreamHasher {
       this.#windowDead[back] = at >= 0 ? dead?.[at] ?? 0 : this.#windowDead[from];
     }
   }
+}
+
+/** Positions of `tokens` tokens from `first` on, and of the one after them, [tokens + 1]. */
+function positionsOf(tokens: number, first: number, starts: readonly number[]): Float64Array {
+  const positions = new Float64Array(tokens + 1);
+  let next = 0;
+  for (let i = 0, position = first; i <= tokens; i++, position++) {
+    // Several requests begin at one place where those between have no tokens.
+    while (starts[next] === i) {
+      position = 0;
+      next++;
+    }
+    positions[i] = position;
+  }
+  if (next === starts.length) return positions;
+  throw new EngramError(
+    "usage",
+    `Cannot hash: request starts are ${starts.join(", ")}, ` +
+      `wanted ascending indices of at most ${tokens}`,
+  );
 }

@@ -195,6 +195,42 @@ Deno.test("a stream begins anew after reset, and takes nothing of a push that fa
   assert.deepEqual(stream.push(ids), first);
 });
 
+Deno.test("requests in one stream, cut anywhere, hash each by itself", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat({ max: 12 }), { maxLength: 12 }),
+      fc.integer({ min: 1, max: 20 }),
+      (lengths, chunk) => {
+        const requests = lengths.map((length, i) => someIds(length, i));
+        const wanted = requests.flatMap((ids) => oracleRequest(LAYOUT, PAD, ids));
+        const all = Int32Array.from(requests.flatMap((ids) => [...ids]));
+        const starts = lengths.map((_, i) => lengths.slice(0, i).reduce((sum, n) => sum + n, 0));
+        const stream = new StreamHasher(hasher);
+        const found: number[] = [];
+        for (let at = 0; at < all.length; at += chunk) {
+          const part = all.subarray(at, at + chunk);
+          const own = starts.filter((start) => start >= at && start < at + part.length);
+          found.push(...stream.push(part, undefined, own.map((start) => start - at)));
+        }
+        assert.deepEqual(found, wanted);
+      },
+    ),
+    { numRuns: 200, seed: 4 },
+  );
+});
+
+Deno.test("request starts that do not ascend or lie outside the chunk are refused", () => {
+  const stream = new StreamHasher(hasher);
+  for (const starts of [[2, 1], [-1], [4], [0.5], [NaN]]) {
+    assert.throws(() => stream.push(someIds(3), undefined, starts), {
+      name: "EngramError",
+      kind: "usage",
+    });
+  }
+  stream.push(someIds(3), undefined, [0, 0, 3, 3]);
+  assert.equal(stream.position, 0);
+});
+
 const BAD: [what: string, change: Partial<HashBatch>, message: RegExp][] = [
   [
     "a negative id",
