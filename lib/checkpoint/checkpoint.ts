@@ -58,7 +58,7 @@ export interface Checkpoint {
 }
 
 /** A layer's table; an error where only a config was opened. */
-export function tableOf(layer: EngramLayer): ScaledTensor {
+export function tableOf(layer: Pick<EngramLayer, "layerId" | "embed">): ScaledTensor {
   return layer.embed ?? lacking(layer, "table (embed.weight)");
 }
 
@@ -72,7 +72,7 @@ export function moduleOf(
   return lacking(layer, missing.filter(Boolean).join(", "));
 }
 
-function lacking(layer: EngramLayer, what: string): never {
+function lacking(layer: Pick<EngramLayer, "layerId">, what: string): never {
   throw new EngramError(
     "unavailable",
     `Cannot read Engram layer ${layer.layerId}: its ${what} is not in what was opened`,

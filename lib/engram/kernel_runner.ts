@@ -1,6 +1,8 @@
 import type { Layout } from "../layout/layout.ts";
 import type { EngramRunner, RunnerInput, RunnerLayer, RunnerLayerOutput } from "./engram_runner.ts";
-import type { Bf16, Kernels } from "./kernels.ts";
+import { layerIds } from "./layer_ids.ts";
+import type { Kernels } from "./kernels.ts";
+import { lookUpRows } from "./look_up_rows.ts";
 
 /**
  * The module composed of one device's kernels, with every result passing through host memory: the
@@ -30,8 +32,8 @@ export class KernelRunner implements EngramRunner {
     const hashed = await this.#kernels.hash(this.#layout, this.#padId, input.batch);
     const results: RunnerLayerOutput[] = [];
     for (const [index, layer] of this.#layers.entries()) {
-      const ids = columnsOf(hashed, index, this.#layers.length, columns, tokens);
-      const rows = await this.#rows(layer, ids);
+      const ids = layerIds(hashed, index, this.#layers.length, columns);
+      const rows = await lookUpRows(this.#kernels, layer.store, ids);
       const kv = await this.#kernels.project(layer.projection, rows, tokens);
       const gated = await this.#kernels.gate(layer.gate, {
         tokens,
@@ -50,50 +52,4 @@ export class KernelRunner implements EngramRunner {
   }
 
   close(): void {}
-
-  /** Reads just the records asked for and decodes them as a table of that many rows. */
-  async #rows(layer: RunnerLayer, ids: Int32Array): Promise<Bf16> {
-    const { encoding } = layer.store;
-    const records = new Uint8Array(ids.length * encoding.recordBytes);
-    await layer.store.readRecords(ids, records);
-    return await this.#kernels.lookup(tableOf(encoding, records, ids.length), {
-      tokens: ids.length,
-      columns: 1,
-      ids: Int32Array.from(ids, (_, row) => row),
-      local: [0],
-    });
-  }
-}
-
-/** Parts gathered records into codes and scales. */
-function tableOf(
-  encoding: RunnerLayer["store"]["encoding"],
-  records: Uint8Array,
-  rows: number,
-): Parameters<Kernels["lookup"]>[0] {
-  const { codeBytes, scaleBytes, recordBytes } = encoding;
-  const codes = new Uint8Array(rows * codeBytes);
-  const scales = new Uint8Array(rows * scaleBytes);
-  for (let row = 0; row < rows; row++) {
-    const at = row * recordBytes;
-    codes.set(records.subarray(at, at + codeBytes), row * codeBytes);
-    scales.set(records.subarray(at + codeBytes, at + recordBytes), row * scaleBytes);
-  }
-  return { encoding, codes, scales, rowStart: 0, rows };
-}
-
-/** One layer's ids [T, columns] of all layers' [T, layers, columns]. */
-function columnsOf(
-  hashed: Int32Array,
-  layer: number,
-  layers: number,
-  columns: number,
-  tokens: number,
-): Int32Array {
-  const ids = new Int32Array(tokens * columns);
-  for (let token = 0; token < tokens; token++) {
-    const at = (token * layers + layer) * columns;
-    ids.set(hashed.subarray(at, at + columns), token * columns);
-  }
-  return ids;
 }

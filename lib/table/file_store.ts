@@ -1,49 +1,28 @@
-import type { RowEncoding } from "../checkpoint/row_encoding.ts";
+import { type EngramLayer, tableOf } from "../checkpoint/checkpoint.ts";
 import { EngramError } from "../errors.ts";
-import type { Tensor } from "../safetensors/tensor.ts";
 import { partStore } from "./part_store.ts";
 import type { RowStore } from "./row_store.ts";
-
-/** The part of a checkpoint's layer that holds its table. */
-export interface TableTensors {
-  /** The layer's id, for messages. */
-  readonly layerId: number;
-  /** How a record is decoded. */
-  readonly encoding: RowEncoding;
-  /** The table: codes [rows, …] with scales apart, or whole records in one tensor. */
-  readonly embed: { readonly weight: Tensor | null; readonly scale: Tensor | null };
-}
 
 /**
  * The rows of a checkpoint's own files, read by position. Nothing else of the table is read.
  *
- * @throws an {@linkcode EngramError} where the checkpoint's tensors are not there, or their bytes
- * are not rows of the encoding.
+ * @throws an {@linkcode EngramError} where the layer's table is not there, or its bytes are not
+ * rows of its encoding.
  */
-export function fileStore({ layerId, encoding, embed: { weight, scale } }: TableTensors): RowStore {
-  if (!weight) {
-    throw new EngramError(
-      "unavailable",
-      `Cannot read rows of layer ${layerId}: its table is not in the checkpoint`,
-      { hint: "Give a checkpoint with its weights, not a config alone" },
-    );
-  }
-  const rows = weight.shape[0];
+export function fileStore(
+  layer: Pick<EngramLayer, "layerId" | "encoding" | "rows" | "packed" | "embed">,
+): RowStore {
+  const { encoding, rows, packed } = layer;
+  const { weight, scale } = tableOf(layer);
   const parts = [weight, ...(scale ? [scale] : [])].map((tensor) => {
-    if (tensor.byteLength % rows !== 0) {
-      throw new EngramError(
-        "malformed",
-        `Cannot read rows of ${tensor.name}: ${tensor.byteLength} bytes are not ${rows} equal rows`,
-        { where: tensor.source.name },
-      );
-    }
-    const { source, offset, byteLength } = tensor;
-    return { source, offset, bytes: byteLength / rows };
+    const { name, source, offset, byteLength } = tensor;
+    const bytes = byteLength / rows;
+    if (rows > 0 && Number.isInteger(bytes)) return { source, offset, bytes };
+    throw new EngramError(
+      "malformed",
+      `Cannot read rows of ${name}: ${byteLength} bytes are not ${rows} equal rows`,
+      { where: source.name },
+    );
   });
-  return partStore({
-    encoding,
-    rows,
-    place: scale || encoding.scaleBytes === 0 ? "file" : "packed file",
-    parts,
-  });
+  return partStore({ encoding, rows, place: packed ? "packed file" : "file", parts });
 }

@@ -90,6 +90,10 @@ function tensorOf(source: ByteSource, offset: number, shape: number[]): Tensor {
   return { name: "embed.weight", dtype: "U8", shape, offset, byteLength, source };
 }
 
+function layerOf(weight: Tensor, scale: Tensor | null) {
+  return { layerId: 1, encoding, rows: ROWS, packed: scale === null, embed: { weight, scale } };
+}
+
 const folder = Deno.makeTempDirSync();
 globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
 Deno.writeFileSync(`${folder}/two`, new Uint8Array([9, 9, 9, ...codes, 7, ...scales]));
@@ -105,13 +109,13 @@ const STORES: Record<string, () => { store: RowStore; close(): void }> = {
     const source = openFile(`${folder}/two`);
     const weight = tensorOf(source, 3, [ROWS, codeBytes]);
     const scale = tensorOf(source, 4 + codes.length, [ROWS, scaleBytes]);
-    const store = fileStore({ layerId: 1, encoding, embed: { weight, scale } });
+    const store = fileStore(layerOf(weight, scale));
     return { store, close: () => source.close() };
   },
   "a packed file": () => {
     const source = openFile(`${folder}/packed`);
     const weight = tensorOf(source, 1, [ROWS, recordBytes]);
-    const store = fileStore({ layerId: 1, encoding, embed: { weight, scale: null } });
+    const store = fileStore(layerOf(weight, null));
     return { store, close: () => source.close() };
   },
   "sources that must be awaited": () => ({
@@ -237,7 +241,7 @@ Deno.test("a file that was cut short is an error, never zeros", async () => {
   Deno.writeFileSync(path, records);
   const source = openFile(path);
   const weight = tensorOf(source, 0, [ROWS, recordBytes]);
-  const store = fileStore({ layerId: 1, encoding, embed: { weight, scale: null } });
+  const store = fileStore(layerOf(weight, null));
   Deno.truncateSync(path, 700 * recordBytes - 1);
   try {
     const out = new Uint8Array(recordBytes);
@@ -265,7 +269,7 @@ Deno.test("tables that do not hold their rows are refused", () => {
     /not whole rows of 64/,
   );
   assert.throws(
-    () => fileStore({ layerId: 3, encoding, embed: { weight: null, scale: null } }),
-    /rows of layer 3: its table is not in the checkpoint/,
+    () => fileStore({ layerId: 3, encoding, rows: ROWS, packed: false, embed: null }),
+    /layer 3: its table .* is not in what was opened/,
   );
 });
