@@ -1,0 +1,34 @@
+import type { Command, OptionValues } from "@commander-js/extra-typings";
+import { collect, integer } from "./options.ts";
+
+/** The options by which a command is given its tokens; see {@linkcode withTokenOptions}. */
+export interface TokenOptions {
+  readonly text?: string[] | undefined;
+  readonly ids?: string | undefined;
+  readonly tokenizer?: string | undefined;
+  readonly map?: string | undefined;
+  readonly deadToken?: number[] | undefined;
+}
+
+/** Adds the options `--text`, `--ids`, `--tokenizer`, `--map` and `--dead-token` to a command. */
+export function withTokenOptions<
+  A extends unknown[],
+  O extends OptionValues,
+  G extends OptionValues,
+>(
+  command: Command<A, O, G>,
+) {
+  return command
+    .option("--text <file...>", "text files or folders of them, each file a request; - is stdin")
+    .option(
+      "--ids <file>",
+      "token ids: safetensors (token_ids, dead), .npy, JSON or plain integers",
+    )
+    .option("--tokenizer <path>", "tokenizer.json or its folder, instead of the checkpoint's own")
+    .option("--map <file>", "a token map saved by `engram map --out`, instead of building it")
+    .option(
+      "--dead-token <id>",
+      "a token id that takes no part in n-grams, beside the config's; repeatable",
+      collect(integer("--dead-token", 0, 2 ** 31 - 1)),
+    );
+}
