@@ -1,5 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { fileError } from "../bytes/file_error.ts";
 import { EngramError } from "../errors.ts";
 import { parseTokenizer } from "./parse_tokenizer.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -14,11 +15,12 @@ export async function loadTokenizer(path: string): Promise<Tokenizer> {
   try {
     if ((await stat(path)).isDirectory()) file = join(path, "tokenizer.json");
     json = await readFile(file, "utf8");
-  } catch (cause) {
-    throw new EngramError("unavailable", `Cannot read tokenizer ${file}: ${(cause as Error).message}`, {
+  } catch (error) {
+    const failure = fileError("open tokenizer", file, error);
+    throw file === path ? failure : new EngramError(failure.kind, failure.message, {
       where: file,
       hint: "Give a tokenizer.json or the folder that holds it",
-      cause,
+      cause: error,
     });
   }
   return await parseTokenizer(json, file);

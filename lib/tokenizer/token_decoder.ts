@@ -17,7 +17,7 @@ export async function tokenDecoder(part: Part | null, name: string): Promise<Tok
     if (check(value)) return value;
     throw new EngramError(
       "malformed",
-      `Cannot read tokenizer ${name}: the ${part.type} decoder's "${key}" is ${
+      `Cannot read tokenizer \`${name}\`: the ${part.type} decoder's "${key}" is ${
         JSON.stringify(value)
       }`,
       { where: name },
@@ -64,7 +64,7 @@ export async function tokenDecoder(part: Part | null, name: string): Promise<Tok
     default:
       throw new EngramError(
         "malformed",
-        `Cannot read tokenizer ${name}: its decoder "${part.type}" is not one the reference library has`,
+        `Cannot read tokenizer \`${name}\`: its decoder "${part.type}" is not one the reference library has`,
         { where: name, hint: "Save the tokenizer again with the tokenizers library 0.15 or later" },
       );
   }
@@ -72,7 +72,8 @@ export async function tokenDecoder(part: Part | null, name: string): Promise<Tok
 
 const isString = (value: unknown): value is string => typeof value === "string";
 const isBoolean = (value: unknown): value is boolean => typeof value === "boolean";
-const isCount = (value: unknown): value is number => Number.isInteger(value) && value as number >= 0;
+const isCount = (value: unknown): value is number =>
+  Number.isInteger(value) && value as number >= 0;
 const isChar = (value: unknown): value is string => isString(value) && [...value].length === 1;
 const isParts = (value: unknown): value is Part[] =>
   Array.isArray(value) && value.every((part) => isString(part?.type));
@@ -119,7 +120,7 @@ async function replacer(part: Part, name: string): Promise<TokenDecoder> {
   }
   throw new EngramError(
     "malformed",
-    `Cannot read tokenizer ${name}: a Replace decoder without "pattern" and "content"`,
+    `Cannot read tokenizer \`${name}\`: a Replace decoder without "pattern" and "content"`,
     { where: name },
   );
 }

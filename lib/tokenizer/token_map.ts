@@ -8,8 +8,8 @@ export interface TokenMap {
   readonly map: Int32Array;
   /** Number of distinct compressed ids; they are 0 … this - 1. */
   readonly compressedVocabSize: number;
-  /** Tokens that are no whole UTF-8 text alone and so stand for themselves. */
-  readonly undecodable: number;
+  /** Tokens that are no whole UTF-8 text alone and so stand for themselves; null when not known. */
+  readonly undecodable: number | null;
   /** SHA-256 of the map's int32 little-endian bytes, in hexadecimal. */
   readonly sha256: string;
 }

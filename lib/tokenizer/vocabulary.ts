@@ -64,5 +64,7 @@ function unigramIds(vocab: unknown, name: string): Map<string, number> {
 }
 
 function malformed(name: string, found: string): EngramError {
-  return new EngramError("malformed", `Cannot read tokenizer ${name}: ${found}`, { where: name });
+  return new EngramError("malformed", `Cannot read tokenizer \`${name}\`: ${found}`, {
+    where: name,
+  });
 }

