@@ -25,7 +25,7 @@ export function fileError(act: string, path: string, error: unknown): EngramErro
   const text = error instanceof Error ? error.message : String(error);
   const missing = error instanceof Error && error.name === "NotCapable";
   const [found, hint] = missing
-    ? ["Deno was not given the permission", "Run with `-A`, or grant the permission named below"]
+    ? ["Deno was not given the permission", "Run with `-A`, or grant the permission it names"]
     : known ?? [text];
   return new EngramError("unavailable", `Cannot ${act} \`${path}\`: ${found}`, {
     where: path,

@@ -178,7 +178,11 @@ function lockPartial(path: string, partial: string): Deno.FsFile {
   }
 }
 
+/** Below this, running out of space is found soon enough, and no permission to ask is needed. */
+const WORTH_ASKING = 16 * 2 ** 20;
+
 function checkFreeSpace(path: string, size: number): void {
+  if (size < WORTH_ASKING) return;
   const { bavail, bsize } = fs.statfsSync(dirname(path));
   const free = bavail * bsize;
   if (size <= free) return;

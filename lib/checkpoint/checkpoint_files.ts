@@ -53,13 +53,9 @@ export async function openCheckpointFiles(place: Place): Promise<CheckpointFiles
   const { folder } = place;
   const index = place.indexName === null ? null : await readIndex(folder, place.indexName);
   const problems: FileProblem[] = [];
-  const files = new Map<string, SafetensorsFile>();
+  const files = await openFiles(folder, index ? index.files : place.fileNames, index !== null);
   const close = () => files.forEach((file) => file.close());
   try {
-    for (const name of index ? index.files : place.fileNames) {
-      if (index && !(await folder.has(name))) continue;
-      files.set(name, await openSafetensors(await folder.open(name)));
-    }
     const tensors = gather(files, index, problems);
     if (index) compare(index, files, place.fileNames, problems);
     return {
@@ -78,6 +74,26 @@ export async function openCheckpointFiles(place: Place): Promise<CheckpointFiles
     close();
     throw error;
   }
+}
+
+/** Opens files by name, all at once: behind a URL each costs a round trip. */
+async function openFiles(
+  folder: Folder,
+  names: readonly string[],
+  mayLack: boolean,
+): Promise<Map<string, SafetensorsFile>> {
+  const files = new Map<string, SafetensorsFile>();
+  const opened = await Promise.allSettled(names.map(async (name) => {
+    if (mayLack && !(await folder.has(name))) return null;
+    return await openSafetensors(await folder.open(name));
+  }));
+  opened.forEach((result, i) => {
+    if (result.status === "fulfilled" && result.value) files.set(names[i], result.value);
+  });
+  const failed = opened.find((result) => result.status === "rejected");
+  if (!failed) return files;
+  files.forEach((file) => file.close());
+  throw failed.reason;
 }
 
 /** All tensors by name; of two of the same name the one the index points at. */

@@ -1,0 +1,83 @@
+import { HTTP_SETTINGS, type HttpSettings, request } from "./http_request.ts";
+import { retry } from "./http_retry.ts";
+import { refuseStatus } from "./http_status.ts";
+import { accessHint, type HubLocation, hubName } from "./hub_location.ts";
+import type { HubSettings } from "./hub_settings.ts";
+import { TRAFFIC } from "./traffic.ts";
+
+/**
+ * Names of the files directly inside a folder of the hub, sorted; null where the server lists
+ * nothing (a plain mirror of the files). Pages and names come through the hub's own library.
+ */
+export async function listHub(
+  location: HubLocation,
+  hub: HubSettings,
+  settings: Partial<HttpSettings> = {},
+): Promise<readonly string[] | null> {
+  const { listFiles } = await import("@huggingface/hub");
+  const { repository, revision, path } = location;
+  const names: string[] = [];
+  let listed = true;
+  const files = listFiles({
+    repo: repository,
+    revision: encodeURIComponent(revision),
+    hubUrl: hub.endpoint,
+    ...(path === "" ? {} : { path: path.split("/").map(encodeURIComponent).join("/") }),
+    fetch: async (input) => {
+      const response = await page(new URL(String(input)), location, hub, settings);
+      listed = response !== null;
+      return response ?? new Response("[]");
+    },
+  });
+  for await (const file of files) {
+    if (file.type === "file") names.push(file.path.slice(path === "" ? 0 : path.length + 1));
+  }
+  return listed ? names.sort() : null;
+}
+
+/** One page of the list; null where there is none (404). */
+async function page(
+  url: URL,
+  location: HubLocation,
+  hub: HubSettings,
+  settings: Partial<HttpSettings>,
+): Promise<Response | null> {
+  const whole = { ...HTTP_SETTINGS, ...settings };
+  const { signal } = new AbortController();
+  // The token goes to the hub alone, wherever a page says that the next one is.
+  const own = hub.token !== undefined && url.origin === new URL(hub.endpoint).origin;
+  const target = {
+    url,
+    name: hubName(location),
+    accessHint: accessHint(location, hub),
+    ...(own ? { authorization: `Bearer ${hub.token}` } : {}),
+  };
+  const accept = { accept: "application/json" };
+  return await retry(
+    target.name,
+    whole,
+    signal,
+    () =>
+      request(target, url, accept, whole, signal, async ({ response }) => {
+        if (response.status === 404) return await response.body?.cancel(), null;
+        try {
+          refuseStatus(target, response);
+        } catch (error) {
+          await response.body?.cancel();
+          throw error;
+        }
+        const text = await response.text();
+        TRAFFIC.bytes += text.length;
+        // A list that is no list (a web page under every address) is none.
+        return isList(text) ? new Response(text, { headers: response.headers }) : null;
+      }),
+  );
+}
+
+function isList(text: string): boolean {
+  try {
+    return Array.isArray(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
