@@ -4,6 +4,7 @@ import { completionsCommand } from "./commands/completions.ts";
 import { hashCommand } from "./commands/hash.ts";
 import { inspectCommand } from "./commands/inspect.ts";
 import { layoutCommand } from "./commands/layout.ts";
+import { lookupCommand } from "./commands/lookup.ts";
 import { mapCommand } from "./commands/map.ts";
 import { verifyCommand } from "./commands/verify.ts";
 
@@ -14,6 +15,7 @@ export const COMMANDS: readonly (() => CommandUnknownOpts)[] = [
   mapCommand,
   layoutCommand,
   hashCommand,
+  lookupCommand,
   benchCommand,
   completionsCommand,
 ];

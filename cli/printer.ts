@@ -78,9 +78,7 @@ export function toJson(value: unknown): string {
 /** A table without colours or frames; columns whose cells are all numbers are set to the right. */
 export function table(head: string[], rows: (string | number | bigint)[][]): string {
   const cells = rows.map((row) => row.map((cell) => String(cell)));
-  const numeric = head.map((_, i) =>
-    cells.every((row) => /^[-–]?[\d., ]*( ?[A-Za-zµ/%]+)?$/.test(row[i]))
-  );
+  const numeric = head.map((_, i) => cells.every((row) => NUMERIC.test(row[i])));
   const made = new Table({
     head,
     colAligns: numeric.map((n) => (n ? "right" : "left")),
@@ -90,6 +88,9 @@ export function table(head: string[], rows: (string | number | bigint)[][]): str
   made.push(...cells);
   return made.toString().split("\n").map((line) => line.trimEnd()).join("\n");
 }
+
+/** A number with or without a unit, or a mark that stands for one that is not there. */
+const NUMERIC = /^([-–]?\d[\d., ]*( ?[A-Za-zµ/%]+)?|[–?]?)$/;
 
 const FRAMELESS = Object.fromEntries(
   [

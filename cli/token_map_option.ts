@@ -4,9 +4,9 @@ import type { TokenMap } from "../lib/tokenizer/token_map.ts";
 /** Where a command may take the compressed token map from. */
 export interface TokenMapOptions {
   /** A tokenizer.json or the folder of one. */
-  readonly tokenizer?: string;
+  readonly tokenizer?: string | undefined;
   /** A file that `engram map --out` wrote. */
-  readonly map?: string;
+  readonly map?: string | undefined;
 }
 
 /** The map the options name; null where they name none. Loads the tokenizer only when asked. */

@@ -17,6 +17,8 @@ export interface LayerFault {
   readonly tensor: string;
   /** The file it is in, or should be in, where that is known. */
   readonly file: string | null;
+  /** Whether a tensor is not there at all: no fault of a file that is one of several. */
+  readonly missing: boolean;
   /** The whole of it in a sentence. */
   readonly message: string;
 }
@@ -59,7 +61,8 @@ export function findLayers(files: CheckpointFiles, config: EngramConfig): FoundL
     faults.push({
       kind: "malformed",
       tensor: partName(config.layerIds[0], "embed.weight", EMPTY(config.layerIds[0])),
-      file: [...files.files.keys()][0] ?? null,
+      file: [...files.files.values()][0]?.source.name ?? null,
+      missing: true,
       message: `no Engram tensors in it, wanted those of layer ${config.layerIds.join(" or ")}`,
     });
   }
@@ -163,17 +166,18 @@ class LayerFinder {
       const message = `tensor ${
         JSON.stringify(listed)
       } is listed in file \`${file}\`, which is not there`;
-      this.faults.push({ kind: "unavailable", tensor: name, file, message });
+      this.faults.push({ kind: "unavailable", tensor: name, file, missing: true, message });
     } else {this.#fault(
         name,
         `tensor ${JSON.stringify(name)} is missing${detail ? `: ${detail}` : ""}`,
+        true,
       );}
     return null;
   }
 
-  #fault(tensor: string, message: string): void {
+  #fault(tensor: string, message: string, missing = false): void {
     const source = this.files.tensors.get(tensor)?.source.name ?? null;
-    this.faults.push({ kind: "malformed", tensor, file: source, message });
+    this.faults.push({ kind: "malformed", tensor, file: source, missing, message });
   }
 }
 

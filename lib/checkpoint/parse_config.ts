@@ -114,6 +114,14 @@ export function parseConfig(json: unknown, where: string): EngramConfig {
   return config as unknown as EngramConfig;
 }
 
+/** Whether a parsed config claims to have Engram layers; one without them can still be inspected. */
+export function mentionsEngram(json: unknown): boolean {
+  const root = record(json);
+  return [root, ...SECTIONS.map((key) => record(root?.[key]))].some((section) =>
+    section && Object.keys(section).some((key) => key.startsWith("engram_"))
+  );
+}
+
 /** Whether `config` says `field`; reading one that it does not say throws. */
 export function says(
   config: EngramConfig,

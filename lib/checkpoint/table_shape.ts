@@ -71,8 +71,8 @@ function scaleFault(weight: Tensor, scale: Tensor | null, encoding: RowEncoding)
   }
   const groups = Math.ceil(headDim / SCALE_GROUP);
   if (!scale) {
-    return `no scales for ${named(weight)}, wanted a tensor ` +
-      `${JSON.stringify(scaleName(weight.name))} of shape [${weight.shape[0]}, ${groups}]`;
+    return `no scales: ${weight.dtype} rows [${weight.shape.join(", ")}] need ` +
+      `[${weight.shape[0]}, ${groups}] of them`;
   }
   const dtypes = kind === "int8" ? ["F32"] : ["F8_E8M0", "U8"];
   if (!dtypes.includes(scale.dtype)) {

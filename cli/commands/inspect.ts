@@ -1,0 +1,45 @@
+import { problemError } from "../../lib/checkpoint/checkpoint_files.ts";
+import { faultError } from "../../lib/checkpoint/find_layers.ts";
+import { type Survey, survey } from "../../lib/verify/survey.ts";
+import { begin, command } from "../command.ts";
+import { inspectReport } from "../inspect_report.ts";
+import { inspectText } from "../inspect_text.ts";
+
+/** `engram inspect`: what a checkpoint or any safetensors file holds. */
+export function inspectCommand() {
+  return command("inspect", {
+    summary: "Show what a checkpoint or any safetensors file holds",
+    details: "Reads headers and the config only. Where these contradict each other it shows what " +
+      "it can and ends with an error.",
+    examples: [
+      ["inspect DeepSeek-V4.1-Flash", "its Engram layers, the layout they imply, and what is odd"],
+      ["inspect model-00047-of-00048.safetensors --all", "every tensor of one file"],
+    ],
+    permissions: "--allow-read",
+  })
+    .argument("<path>", "a folder, a safetensors file, or a config.json")
+    .option("--all", "list every tensor, not only those of Engram layers")
+    .action(async (path, options) => {
+      const { printer } = begin(options);
+      const found = await survey(path);
+      try {
+        const report = inspectReport(found, options.all ?? false);
+        printer.result(report, () => inspectText(report));
+        refuseBroken(found);
+      } finally {
+        found.close();
+      }
+    });
+}
+
+/** Contradictions that no reader could get past; a file that was not fetched yet is none. */
+function refuseBroken({ files, configError, layerFaults, layoutFaults }: Survey): void {
+  if (configError) throw configError;
+  const broken = files.problems.find(({ kind }) =>
+    kind !== "unlisted_file" && kind !== "missing_file" && kind !== "total_size"
+  );
+  if (broken) throw problemError(files, broken);
+  const faults = [...layerFaults, ...layoutFaults]
+    .filter(({ missing }) => !(files.single && missing));
+  if (faults.length > 0) throw faultError(files, faults);
+}

@@ -1,0 +1,67 @@
+import { EngramError } from "../../lib/errors.ts";
+import { type Check, notChecked } from "../../lib/verify/check.ts";
+import { type Survey, survey } from "../../lib/verify/survey.ts";
+import { verifyMap } from "../../lib/verify/verify_map.ts";
+import { verifyStructure } from "../../lib/verify/verify_structure.ts";
+import { begin, command } from "../command.ts";
+import { tokenMapOption, type TokenMapOptions } from "../token_map_option.ts";
+import { type VerifyReport, verifyReport, verifyText } from "../verify_report.ts";
+
+/** `engram verify`: checks a checkpoint against itself, its tokenizer and its shards. */
+export function verifyCommand() {
+  return command("verify", {
+    summary: "Check a checkpoint against its config, index, primes, tokenizer and shards",
+    details: "Lists every mismatch and ends with exit code 5 when there is one. " +
+      "Says what was checked and what was not.",
+    examples: [
+      ["verify DeepSeek-V4.1-Flash", "config, index, tensors and primes against each other"],
+      ["verify DeepSeek-V4.1-Flash --tokenizer tokenizer.json", "the token map as well"],
+      ["verify DeepSeek-V4.1-Flash --shards out", "the shards' bytes against the checkpoint's"],
+    ],
+    permissions: "--allow-read",
+  })
+    .argument("<checkpoint>", "a folder, a safetensors file, or a config.json")
+    .option(
+      "--tokenizer <path>",
+      "check the map of this tokenizer; unless given, the checkpoint's own",
+    )
+    .option("--map <file>", "check a saved map")
+    .option("--shards <dir>", "compare the shards in this folder byte by byte with the checkpoint")
+    .option("--partial", "only a part was fetched: files without Engram tensors may be missing")
+    .action(async (location, options) => {
+      const { printer } = begin(options);
+      const found = await survey(location);
+      try {
+        const checks = verifyStructure(found, options);
+        checks.push(await checkMap(found, options));
+        checks.push(notChecked("shards", "give --shards DIR"));
+        checks.push(notChecked("content", "give --deep to read every byte of the Engram tensors"));
+        const report = verifyReport(location, checks, found.warnings);
+        printer.result(report, () => verifyText(report));
+        if (!report.ok) throw mismatch(report);
+      } finally {
+        found.close();
+      }
+    });
+}
+
+/** Checks the map of the options, else of the checkpoint's own tokenizer. */
+async function checkMap({ config, files }: Survey, options: TokenMapOptions): Promise<Check> {
+  const tokenizer = options.tokenizer ??
+    (options.map === undefined ? files.tokenizerPath ?? undefined : undefined);
+  const place = options.map ?? tokenizer;
+  if (place === undefined) {
+    return notChecked("map", "no tokenizer: give --tokenizer PATH or --map FILE");
+  }
+  if (config === null) return notChecked("map", "there is no usable config to compare with");
+  const map = await tokenMapOption({ tokenizer, map: options.map });
+  return map ? verifyMap(config, map, place) : notChecked("map", "no map was given");
+}
+
+function mismatch({ path, mismatches }: VerifyReport): EngramError {
+  const [first] = mismatches;
+  const more = mismatches.length > 1 ? ` (and ${mismatches.length - 1} more mismatches)` : "";
+  return new EngramError("mismatch", `Cannot vouch for \`${path}\`: ${first.message}${more}`, {
+    where: first.file ?? path,
+  });
+}

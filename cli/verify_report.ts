@@ -1,0 +1,63 @@
+import type { Check } from "../lib/verify/check.ts";
+import { table } from "./printer.ts";
+
+/** What `engram verify --json` prints. */
+export type VerifyReport = ReturnType<typeof verifyReport>;
+
+/** The checks' outcome, with one sentence that says how far the checkpoint can be trusted. */
+export function verifyReport(path: string, checks: readonly Check[], warnings: readonly string[]) {
+  const mismatches = checks.flatMap((check) => check.mismatches);
+  return {
+    path,
+    ok: mismatches.length === 0,
+    summary: summary(checks),
+    checks: checks.map(({ check, status, detail, mismatches }) => ({
+      check,
+      status,
+      detail,
+      mismatches: mismatches.length,
+    })),
+    mismatches,
+    warnings,
+  };
+}
+
+/** Checks that look at names, sizes and numbers only. */
+const STRUCTURE = ["files", "index", "config", "tensors", "layout"];
+
+function summary(checks: readonly Check[]): string {
+  const structure = checks.filter(({ check }) => STRUCTURE.includes(check));
+  const parts = [`structure ${outcome(structure)}`];
+  for (const check of checks.filter(({ check }) => !STRUCTURE.includes(check))) {
+    parts.push(`${check.check} ${outcome([check])}`);
+  }
+  return parts.join(", ");
+}
+
+function outcome(checks: readonly Check[]): string {
+  const statuses = checks.map(({ status }) => status);
+  if (statuses.includes("mismatch")) return "does not agree";
+  return statuses.includes("ok") ? "ok" : "not checked";
+}
+
+/** What `engram verify` prints for people. */
+export function verifyText(report: VerifyReport): string {
+  const blocks = [
+    table(
+      ["check", "outcome", "what"],
+      report.checks.map(({ check, status, detail, mismatches }) => [
+        check,
+        status === "ok" ? "ok" : status === "not_checked" ? "not checked" : count(mismatches),
+        detail,
+      ]),
+    ),
+    ...report.mismatches.map(({ check, message }) => `mismatch (${check}): ${message}`),
+    ...report.warnings.map((warning) => `odd: ${warning}`),
+    report.summary,
+  ];
+  return blocks.join("\n");
+}
+
+function count(mismatches: number): string {
+  return `${mismatches} mismatch${mismatches === 1 ? "" : "es"}`;
+}
