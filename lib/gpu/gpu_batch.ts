@@ -1,0 +1,87 @@
+import type { HashBatch } from "../hash/hash_batch.ts";
+import { DEAD } from "../hash/slot_cache.ts";
+import type { GpuDevice } from "./gpu_device.ts";
+
+/** What the kernels read in a window for a token nobody knows: anything below DEAD. */
+const UNKNOWN = -2;
+const MOST_POSITION = 2 ** 32 - 1;
+
+/** A slot cache's ids on the GPU. */
+export interface GpuSlots {
+  /** One int32 a slot. */
+  readonly buffer: GPUBuffer;
+  /** Slots in a block. */
+  readonly blockSize: number;
+}
+
+/** A batch of requests on the GPU, as the hash kernels read it. */
+export interface GpuBatch {
+  /** T. */
+  readonly tokens: number;
+  /** R. */
+  readonly requests: number;
+  /** W; 0 without a window. */
+  readonly windowDepth: number;
+  /** Slots in a cache block; 0 without a slot cache. */
+  readonly blockSize: number;
+  /** Cache blocks of each request. */
+  readonly blocks: number;
+  /** Int32 [T], DEAD where a token takes no part. */
+  readonly ids: GPUBuffer;
+  /** Uint32 [T], saturated: only the cache's block table needs more than the first few. */
+  readonly positions: GPUBuffer;
+  /** Uint32 [R + 1]. */
+  readonly starts: GPUBuffer;
+  /** Int32 [R, W]. */
+  readonly window: GPUBuffer;
+  /** Int32, the slot cache. */
+  readonly slots: GPUBuffer;
+  /** Uint32 [R, blocks]. */
+  readonly blockTable: GPUBuffer;
+  /** Frees the batch's own buffers. */
+  destroy(): void;
+}
+
+/** Puts a checked batch on the GPU; `slots` is the slot cache it reads from, if any. */
+export async function uploadBatch(
+  gpu: GpuDevice,
+  batch: HashBatch,
+  slots?: GpuSlots,
+): Promise<GpuBatch> {
+  const requests = batch.starts.length - 1;
+  const positions = Uint32Array.from(batch.positions, (p) => Math.min(p, MOST_POSITION));
+  const own = [
+    await gpu.upload(mark(batch.ids, batch.dead), "token ids"),
+    await gpu.upload(positions, "positions"),
+    await gpu.upload(batch.starts, "request starts"),
+    await gpu.upload(windowIds(batch), "window"),
+    await gpu.upload(batch.blockTable ?? new Int32Array(1), "block table"),
+  ];
+  const [ids, at, starts, window, blockTable] = own;
+  return {
+    tokens: batch.ids.length,
+    requests,
+    windowDepth: batch.window ? batch.windowDepth : 0,
+    blockSize: slots ? slots.blockSize : 0,
+    blocks: slots && requests > 0 ? batch.blockTable!.length / requests : 0,
+    ids,
+    positions: at,
+    starts,
+    window,
+    slots: slots ? slots.buffer : blockTable,
+    blockTable,
+    destroy() {
+      for (const buffer of own) buffer.destroy();
+    },
+  };
+}
+
+/** Ids with DEAD in the place of dead tokens. */
+export function mark(ids: Int32Array, dead?: Uint8Array): Int32Array {
+  return dead ? ids.map((id, i) => (dead[i] ? DEAD : id)) : ids;
+}
+
+function windowIds({ window, windowDead }: HashBatch): Int32Array {
+  if (!window) return new Int32Array(1);
+  return window.map((id, i) => (windowDead?.[i] ? DEAD : id < 0 ? UNKNOWN : id));
+}

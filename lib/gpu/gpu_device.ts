@@ -1,0 +1,281 @@
+import { EngramError } from "../errors.ts";
+import type { BufferRange, Dispatch, Kernel } from "./kernel.ts";
+
+/** Uniform values of a dispatch start at multiples of this many bytes, a multiple on every device. */
+const UNIFORM_STEP = 256;
+
+/** What a submit is to copy back: bytes from the start of `buffer`. */
+export interface Download {
+  /** A storage buffer with COPY_SRC. */
+  readonly buffer: GPUBuffer;
+  /** Bytes, a multiple of 4. */
+  readonly size: number;
+}
+
+/** Two places in a query set that a submit writes the GPU's clock to, before and after each dispatch. */
+export interface Timing {
+  /** Timestamps, two for each dispatch. */
+  readonly querySet: GPUQuerySet;
+}
+
+/** A WebGPU device with what kernels need around it: pipelines, buffers and checked submits. */
+export class GpuDevice {
+  /** The device itself. */
+  readonly device: GPUDevice;
+  /** The adapter's name, for people. */
+  readonly name: string;
+  /** Whether kernels may use 16-bit floats. */
+  readonly f16: boolean;
+  /** Whether dispatches can be timed. */
+  readonly timestamps: boolean;
+  readonly #pipelines = new Map<string, GPUComputePipeline>();
+  readonly #staging: GPUBuffer[] = [];
+  readonly #uniforms: GPUBuffer[] = [];
+  #lost: string | undefined;
+
+  /** Takes over `device`; `name` is its adapter's. */
+  constructor(device: GPUDevice, name: string) {
+    this.device = device;
+    this.name = name;
+    this.f16 = device.features.has("shader-f16");
+    this.timestamps = device.features.has("timestamp-query");
+    device.lost.then((info) => {
+      if (info.reason !== "destroyed") this.#lost = info.message || "no reason given";
+    });
+  }
+
+  /** The device's limits. */
+  get limits(): GPUSupportedLimits {
+    return this.device.limits;
+  }
+
+  /**
+   * A storage buffer of at least `size` bytes that can be copied from and to.
+   *
+   * @throws an {@linkcode EngramError} of kind `unavailable` when the device has no room for it.
+   */
+  async buffer(size: number, label: string): Promise<GPUBuffer> {
+    return await this.#checked(
+      `allocate ${size} bytes for ${label}`,
+      () =>
+        this.device.createBuffer({
+          label,
+          size: Math.max(16, Math.ceil(size / 16) * 16),
+          usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC,
+        }),
+    );
+  }
+
+  /** A storage buffer that holds `data`, padded with zeros to whole 16 bytes. */
+  async upload(data: ArrayBufferView, label: string): Promise<GPUBuffer> {
+    const buffer = await this.buffer(data.byteLength, label);
+    this.write(buffer, 0, data);
+    return buffer;
+  }
+
+  /** Writes `data` to `buffer` from byte `offset` (a multiple of 4) on. */
+  write(buffer: GPUBuffer, offset: number, data: ArrayBufferView): void {
+    const whole = data.byteLength - (data.byteLength % 4);
+    const bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+    if (whole > 0) this.device.queue.writeBuffer(buffer, offset, bytes, 0, whole);
+    if (whole < data.byteLength) {
+      const tail = new Uint8Array(4);
+      tail.set(bytes.subarray(whole));
+      this.device.queue.writeBuffer(buffer, offset + whole, tail);
+    }
+  }
+
+  /** The pipeline of `kernel`, compiled once for each source and set of constants. */
+  async pipeline(kernel: Kernel): Promise<GPUComputePipeline> {
+    const key = kernel.source + JSON.stringify(kernel.constants ?? {});
+    const known = this.#pipelines.get(key);
+    if (known) return known;
+    const made = await this.#checked(
+      `compile the kernel ${kernel.name}`,
+      () =>
+        this.device.createComputePipeline({
+          label: kernel.name,
+          layout: "auto",
+          compute: {
+            module: this.device.createShaderModule({ label: kernel.name, code: kernel.source }),
+            entryPoint: "main",
+            ...(kernel.constants ? { constants: kernel.constants } : {}),
+          },
+        }),
+    );
+    this.#pipelines.set(key, made);
+    return made;
+  }
+
+  /**
+   * Runs `dispatches` in order and gives back the downloads' bytes, in order. The device is free to
+   * run ahead: submits made before the last one is awaited overlap with it.
+   *
+   * @throws an {@linkcode EngramError} of kind `unavailable` when the device refuses or is lost.
+   */
+  async submit(
+    dispatches: readonly Dispatch[],
+    downloads: readonly Download[] = [],
+    timing?: Timing,
+  ): Promise<Uint8Array<ArrayBuffer>[]> {
+    const names = [...new Set(dispatches.map((d) => d.kernel.name))].join(", ");
+    const pipelines: GPUComputePipeline[] = [];
+    for (const dispatch of dispatches) pipelines.push(await this.pipeline(dispatch.kernel));
+    const staging: GPUBuffer[] = [];
+    for (const { size } of downloads) staging.push(await this.#takeStaging(size));
+    const uniforms = dispatches.length > 0
+      ? await this.#takeUniforms(dispatches.length * UNIFORM_STEP)
+      : undefined;
+    await this.#checked(`run ${names || "a copy"}`, () => {
+      const encoder = this.device.createCommandEncoder();
+      if (uniforms) this.#encode(encoder, dispatches, pipelines, uniforms, timing);
+      downloads.forEach(({ buffer, size }, i) => {
+        if (size > 0) encoder.copyBufferToBuffer(buffer, 0, staging[i], 0, Math.ceil(size / 4) * 4);
+      });
+      this.device.queue.submit([encoder.finish()]);
+    });
+    // The queue keeps order, so a later submit may rewrite these at once.
+    if (uniforms) this.#uniforms.push(uniforms);
+    return await Promise.all(downloads.map(({ size }, i) => this.#read(staging[i], size)));
+  }
+
+  /** Waits until everything submitted is done. */
+  async finish(): Promise<void> {
+    await this.device.queue.onSubmittedWorkDone();
+    this.#checkLost();
+  }
+
+  /** Frees the device. */
+  close(): void {
+    this.device.destroy();
+  }
+
+  #encode(
+    encoder: GPUCommandEncoder,
+    dispatches: readonly Dispatch[],
+    pipelines: readonly GPUComputePipeline[],
+    uniforms: GPUBuffer,
+    timing?: Timing,
+  ): void {
+    const values = new Uint32Array(dispatches.length * UNIFORM_STEP / 4);
+    dispatches.forEach((d, i) => values.set(d.uniforms, i * UNIFORM_STEP / 4));
+    this.device.queue.writeBuffer(uniforms, 0, values);
+    // A pass for each dispatch only where each is timed: passes cost time.
+    let pass = timing ? undefined : encoder.beginComputePass();
+    dispatches.forEach((dispatch, i) => {
+      if (timing) {
+        pass = encoder.beginComputePass({
+          timestampWrites: {
+            querySet: timing.querySet,
+            beginningOfPassWriteIndex: 2 * i,
+            endOfPassWriteIndex: 2 * i + 1,
+          },
+        });
+      }
+      const resources: GPUBindingResource[] = dispatch.buffers.map(asBinding);
+      resources.unshift({ buffer: uniforms, offset: i * UNIFORM_STEP, size: UNIFORM_STEP });
+      pass!.setPipeline(pipelines[i]);
+      pass!.setBindGroup(
+        0,
+        this.device.createBindGroup({
+          layout: pipelines[i].getBindGroupLayout(0),
+          entries: resources.map((resource, binding) => ({ binding, resource })),
+        }),
+      );
+      pass!.dispatchWorkgroups(...dispatch.grid);
+      if (timing) pass!.end();
+    });
+    if (!timing) pass!.end();
+  }
+
+  async #read(staging: GPUBuffer, size: number): Promise<Uint8Array<ArrayBuffer>> {
+    try {
+      await staging.mapAsync(GPUMapMode.READ);
+    } catch (cause) {
+      this.#checkLost();
+      throw new EngramError("unavailable", `Cannot read ${size} bytes back from the GPU`, {
+        cause,
+      });
+    }
+    const bytes = new Uint8Array(staging.getMappedRange()).slice(0, size);
+    staging.unmap();
+    this.#staging.push(staging);
+    return bytes;
+  }
+
+  async #takeStaging(size: number): Promise<GPUBuffer> {
+    return this.#take(this.#staging, size) ??
+      await this.#checked("allocate a download buffer", () =>
+        this.device.createBuffer({
+          label: "download",
+          size: roomFor(size),
+          usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+        }));
+  }
+
+  async #takeUniforms(size: number): Promise<GPUBuffer> {
+    return this.#take(this.#uniforms, size) ??
+      await this.#checked("allocate uniforms", () =>
+        this.device.createBuffer({
+          label: "uniforms",
+          size: roomFor(size),
+          usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+        }));
+  }
+
+  /** A free buffer of the wanted size class, if there is one. */
+  #take(free: GPUBuffer[], size: number): GPUBuffer | undefined {
+    const at = free.findIndex((buffer) => buffer.size === roomFor(size));
+    return at < 0 ? undefined : free.splice(at, 1)[0];
+  }
+
+  /** Runs `act` inside error scopes: WebGPU reports most failures there instead of throwing. */
+  async #checked<T>(doing: string, act: () => T): Promise<T> {
+    this.#checkLost();
+    const scopes = ["validation", "out-of-memory", "internal"] as const;
+    for (const scope of scopes) this.device.pushErrorScope(scope);
+    let result: T | undefined;
+    let thrown: unknown;
+    try {
+      result = act();
+    } catch (error) {
+      thrown = error;
+    }
+    const found = await Promise.all(scopes.map(() => this.device.popErrorScope()));
+    this.#checkLost();
+    const error = thrown ?? found.find((scope) => scope !== null);
+    if (!error) return result!;
+    const outOfMemory = found.some((scope) => scope instanceof GPUOutOfMemoryError);
+    throw new EngramError(
+      "unavailable",
+      `Cannot ${doing} on ${this.name}: ${
+        outOfMemory ? "the GPU is out of memory" : firstLine((error as Error).message)
+      }`,
+      { cause: error, hint: "Run the same command with `--device cpu`" },
+    );
+  }
+
+  #checkLost(): void {
+    if (this.#lost === undefined) return;
+    throw new EngramError(
+      "unavailable",
+      `Cannot go on: the GPU ${this.name} was lost (${this.#lost})`,
+      {
+        hint: "Run the same command again, or with `--device cpu`",
+      },
+    );
+  }
+}
+
+function asBinding(bound: GPUBuffer | BufferRange): GPUBindingResource {
+  return "buffer" in bound ? bound as GPUBufferBinding : { buffer: bound };
+}
+
+/** Buffers that are used again come in powers of two. */
+function roomFor(size: number): number {
+  return Math.max(256, 2 ** Math.ceil(Math.log2(Math.max(1, size))));
+}
+
+function firstLine(text: string): string {
+  return text.trim().split("\n", 1)[0];
+}

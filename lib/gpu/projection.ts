@@ -1,0 +1,205 @@
+import bf16 from "../../shaders/bf16.wgsl" with { type: "text" };
+import few from "../../shaders/project_few.wgsl" with { type: "text" };
+import many from "../../shaders/project_many.wgsl" with { type: "text" };
+import bf16Weights from "../../shaders/weights_bf16.wgsl" with { type: "text" };
+import fp8Weights from "../../shaders/weights_fp8.wgsl" with { type: "text" };
+import type { Bf16, ProjectionWeights } from "../engram/kernels.ts";
+import { toBf16 } from "../table/bf16.ts";
+import { fp8Value } from "../table/fp8.ts";
+import type { GpuDevice } from "./gpu_device.ts";
+import { keepsSubnormals } from "./subnormals.ts";
+import { type Dispatch, type Kernel } from "./kernel.ts";
+import { unroll } from "./unroll.ts";
+
+/** Inputs a kernel takes at once; rows of weights and of inputs are padded to whole ones. */
+const VECTOR = 16;
+/** Outputs of a token start at multiples of this many. */
+const OUT_STEP = 8;
+/** A block of the tiled kernel: outputs and tokens. */
+const TILE = 128;
+/** Tokens from which the tiled kernel is the faster one. */
+const MANY_TOKENS = 65;
+
+/** How a kernel for few tokens cuts the work, by the tokens it serves. */
+const FEW = [
+  { tokens: 1, rows: 2, warps: 4 },
+  { tokens: 2, rows: 2, warps: 4 },
+  { tokens: 4, rows: 4, warps: 4 },
+  { tokens: 8, rows: 4, warps: 4 },
+  { tokens: 16, rows: 4, warps: 4 },
+] as const;
+
+/** Outputs [first, first + features) of a weight: as many as one binding holds. */
+interface Part {
+  readonly first: number;
+  readonly features: number;
+  readonly codes: GPUBuffer;
+  readonly scales: GPUBuffer;
+}
+
+/** One layer's `wkv` on the GPU. */
+export class Projection {
+  /** Values from one token's input to the next: inFeatures rounded up. */
+  readonly inStride: number;
+  /** Values from one token's output to the next: outFeatures rounded up. */
+  readonly outStride: number;
+  /** Whether weights are read as fp8. */
+  readonly fp8: boolean;
+  readonly #parts: readonly Part[];
+  readonly #prefix: string;
+  readonly #constants: Readonly<Record<string, number>>;
+
+  private constructor(
+    { outFeatures, inFeatures, block }: ProjectionWeights,
+    parts: readonly Part[],
+    fp8: boolean,
+    subnormals: boolean,
+  ) {
+    this.inStride = roundUp(inFeatures, VECTOR);
+    this.outStride = roundUp(outFeatures, OUT_STEP);
+    this.fp8 = fp8;
+    this.#parts = parts;
+    this.#prefix = `${bf16}\n${fp8 ? fp8Weights : bf16Weights}`;
+    this.#constants = {
+      ROW_VECTORS: this.inStride / VECTOR,
+      ...(fp8 && {
+        KEEPS_SUBNORMALS: subnormals ? 1 : 0,
+        BLOCK_ROWS: block[0],
+        BLOCK_VECTORS: Math.max(1, Math.ceil(block[1] / VECTOR)),
+        SCALE_COLUMNS: Math.ceil(inFeatures / block[1]),
+      }),
+    };
+  }
+
+  /** Puts `weights` on the GPU, as fp8 where the kernels can read them so, else as bf16. */
+  static async create(gpu: GpuDevice, weights: ProjectionWeights): Promise<Projection> {
+    const fp8 = isPlainFp8(weights);
+    const { outFeatures, inFeatures, block } = weights;
+    const given = fp8 ? weights.codes : weights.scales ? dequantized(weights) : weights.codes;
+    const codes = padRows(given, outFeatures, inFeatures, VECTOR);
+    const width = codes.length / outFeatures;
+    const scaleColumns = fp8 ? Math.ceil(inFeatures / block[1]) : 0;
+    // Parts start at whole blocks of scales and at whole words of output.
+    const step = fp8 ? block[0] * OUT_STEP : OUT_STEP;
+    const most = gpu.limits.maxStorageBufferBindingSize / (width * codes.BYTES_PER_ELEMENT);
+    const features = Math.max(step, Math.floor(most / step) * step);
+    const parts: Part[] = [];
+    for (let first = 0; first < outFeatures; first += features) {
+      const end = Math.min(outFeatures, first + features);
+      const scales = fp8
+        ? weights.scales!.subarray(
+          first / block[0] * scaleColumns,
+          Math.ceil(end / block[0]) * scaleColumns,
+        )
+        : new Uint8Array(4);
+      parts.push({
+        first,
+        features: end - first,
+        codes: await gpu.upload(codes.subarray(first * width, end * width), "wkv codes"),
+        scales: await gpu.upload(scales, "wkv scales"),
+      });
+    }
+    return new Projection(weights, parts, fp8, fp8 && await keepsSubnormals(gpu));
+  }
+
+  /** bf16 [tokens, outStride] of bf16 rows [tokens, inStride]. */
+  dispatches(rows: GPUBuffer, out: GPUBuffer, tokens: number): Dispatch[] {
+    const many = tokens >= MANY_TOKENS;
+    const shape = FEW.find((shape) => tokens <= shape.tokens) ?? FEW[FEW.length - 1];
+    const kernel = many ? this.#many() : this.#few(shape);
+    return this.#parts.map((part) => ({
+      kernel,
+      uniforms: [tokens, part.features, part.first / 2, this.outStride / 2],
+      buffers: [part.codes, part.scales, rows, out],
+      grid: many ? [Math.ceil(part.features / TILE), Math.ceil(tokens / TILE), 1] : [
+        Math.ceil(part.features / (shape.rows * shape.warps)),
+        Math.ceil(tokens / shape.tokens),
+        1,
+      ],
+    }));
+  }
+
+  /** Frees the weights. */
+  destroy(): void {
+    for (const { codes, scales } of this.#parts) {
+      codes.destroy();
+      scales.destroy();
+    }
+  }
+
+  #few({ tokens, rows, warps }: (typeof FEW)[number]): Kernel {
+    const sizes = { TOKENS: tokens, ROWS: rows, HALF_ROWS: rows / 2 };
+    return {
+      name: "project_few",
+      source: `${this.#prefix}\n${unroll(few, sizes)}`,
+      constants: { ...this.#constants, WARPS: warps },
+    };
+  }
+
+  #many(): Kernel {
+    return {
+      name: "project_many",
+      source: `${this.#prefix}\n${unroll(many)}`,
+      constants: this.#constants,
+    };
+  }
+}
+
+/** Whether a sixteen of weights has one scale, and no weight or scale needs care. */
+function isPlainFp8({ codes, scales, block, inFeatures }: ProjectionWeights): boolean {
+  if (!scales || codes.BYTES_PER_ELEMENT !== 1) return false;
+  if (block[1] % VECTOR !== 0 && block[1] < inFeatures) return false;
+  // The kernels add 8 to a scale's exponent, and read a NaN code as a number.
+  return scales.every((scale) => scale >= 1 && scale <= 246) && !hasNan(codes);
+}
+
+function hasNan(codes: ArrayLike<number>): boolean {
+  for (let i = 0; i < codes.length; i++) if ((codes[i] & 0x7f) === 0x7f) return true;
+  return false;
+}
+
+/** fp8 weights as bf16 bits: exact, but for the few whose scale takes them out of bf16's range. */
+function dequantized(weights: ProjectionWeights): Bf16 {
+  const { codes, scales, inFeatures, outFeatures, block: [blockRows, blockColumns] } = weights;
+  const scaleColumns = Math.ceil(inFeatures / blockColumns);
+  const values = Float64Array.from({ length: 256 }, (_, code) => fp8Value(code));
+  const out = new Uint16Array(outFeatures * inFeatures);
+  for (let n = 0, at = 0; n < outFeatures; n++) {
+    const scaleRow = Math.floor(n / blockRows) * scaleColumns;
+    for (let k = 0; k < inFeatures; k++, at++) {
+      const scale = scales![scaleRow + Math.floor(k / blockColumns)];
+      out[at] = toBf16(values[codes[at]] * 2 ** (scale - 127));
+    }
+  }
+  return out;
+}
+
+/** Rows of `width` values padded with zeros to a multiple of `step`; the same array where none is needed. */
+export function padRows<T extends Uint8Array | Uint16Array>(
+  values: T,
+  rows: number,
+  width: number,
+  step: number,
+): T {
+  const padded = roundUp(width, step);
+  if (padded === width) return values;
+  const out = new (values.constructor as new (n: number) => T)(rows * padded);
+  for (let row = 0; row < rows; row++) {
+    out.set(values.subarray(row * width, (row + 1) * width), row * padded);
+  }
+  return out;
+}
+
+/** The first `width` values of each row of `padded`; the same array where there is no padding. */
+export function cutRows(values: Bf16, rows: number, padded: number, width: number): Bf16 {
+  if (padded === width) return values;
+  const out = new Uint16Array(rows * width);
+  for (let row = 0; row < rows; row++) {
+    out.set(values.subarray(row * padded, row * padded + width), row * width);
+  }
+  return out;
+}
+
+function roundUp(n: number, step: number): number {
+  return Math.ceil(n / step) * step;
+}
