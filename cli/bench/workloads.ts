@@ -1,5 +1,6 @@
 import type { Workload } from "./request.ts";
 import { hashWorkload } from "./workloads/hash.ts";
+import { lookupWorkload } from "./workloads/lookup.ts";
 import { mapWorkload } from "./workloads/map.ts";
 import { readWorkload } from "./workloads/read.ts";
 
@@ -7,5 +8,6 @@ import { readWorkload } from "./workloads/read.ts";
 export const WORKLOADS: Readonly<Record<string, Workload>> = {
   hash: hashWorkload,
   map: mapWorkload,
+  lookup: lookupWorkload,
   read: readWorkload,
 };

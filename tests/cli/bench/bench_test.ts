@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { distinct, idStream } from "../../../cli/bench/id_streams.ts";
+import type { BenchResult } from "../../../cli/bench/record.ts";
 import { cli } from "../../run_cli.ts";
 
 const QUICK = ["--samples", "5", "--warmup", "1", "--device", "cpu"];
@@ -80,4 +81,28 @@ Deno.test("id streams stay inside the vocabulary, repeat exactly, and differ in 
   assert.ok(distinct(random) > 4800);
   assert.ok(distinct(zipf) > 1000 && distinct(zipf) < 4500);
   assert.equal(distinct(repeated), 1);
+});
+
+Deno.test("bench lookup measures each backend beside one-by-one reads, and counts its bytes", async () => {
+  const { code, json } = await cli(
+    ...["bench", "lookup", "--table", "2MiB", "--tokens", "5", "--json"],
+    ...["--samples", "2", "--warmup", "0", "--device", "cpu"],
+  );
+  assert.equal(code, 0);
+  const results = json().results as BenchResult[];
+  assert.deepEqual(results.map((result) => [result.role, result.variant]), [
+    ["ceiling", "memory copy"],
+    ["case", "host memory"],
+    ["case", "file"],
+    ["baseline", "file, one by one"],
+  ]);
+  // 24 columns; 264 bytes of row, 4 of id, 512 of result.
+  const { tokens, rows, bytes } = results[1].work;
+  assert.deepEqual([tokens, rows, bytes], [5, 120, 120 * 780]);
+});
+
+Deno.test("an unknown backend is a usage error that lists the known ones", async () => {
+  const { code, err } = await cli("bench", "lookup", "--table", "1MiB", "--backend", "tape");
+  assert.equal(code, 2);
+  assert.match(err, /"tape".*file, memory/);
 });
