@@ -40,6 +40,6 @@ function refuseBroken({ files, configError, layerFaults, layoutFaults }: Survey)
   );
   if (broken) throw problemError(files, broken);
   const faults = [...layerFaults, ...layoutFaults]
-    .filter(({ missing }) => !(files.single && missing));
+    .filter(({ missing, kind }) => kind !== "mismatch" && !(files.single && missing));
   if (faults.length > 0) throw faultError(files, faults);
 }

@@ -4,7 +4,10 @@ import type { EngramConfig } from "../checkpoint/engram_config.ts";
 import type { LayerFault } from "../checkpoint/find_layers.ts";
 import type { Layout } from "../layout/layout.ts";
 
-/** Where the config's row counts or the tables are not those of the primes. */
+/**
+ * Where the config's row counts or the tables are not those of the primes: of kind `malformed`
+ * where some rows would be missing, of kind `mismatch` where there are only more.
+ */
 export function layoutFaults(
   config: EngramConfig,
   layout: Layout,
@@ -15,7 +18,8 @@ export function layoutFaults(
     const stated = config.numEmbeddings?.[i];
     if (stated !== undefined && stated !== rows) {
       faults.push({
-        kind: "mismatch",
+        // Some engines count padding rows too: odd, but such a table can be used.
+        kind: stated > rows ? "mismatch" : "malformed",
         tensor: `layers.${layerId}.engram.embed.weight`,
         file: config.where,
         missing: false,
@@ -25,7 +29,7 @@ export function layoutFaults(
     }
     if (rows > MAX_ROWS) {
       faults.push({
-        kind: "mismatch",
+        kind: "malformed",
         tensor: `layers.${layerId}.engram.embed.weight`,
         file: config.where,
         missing: false,
@@ -37,7 +41,7 @@ export function layoutFaults(
     // A table shorter than the config says is named by the check against the config.
     if (weight && weight.shape[0] < rows && weight.shape[0] >= (stated ?? 0)) {
       faults.push({
-        kind: "mismatch",
+        kind: "malformed",
         tensor: weight.name,
         file: weight.source.name,
         missing: false,

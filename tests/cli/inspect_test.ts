@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { inFolder } from "../bytes/in_folder.ts";
+import {
+  change,
+  layerTensors,
+  SMALL_CONFIG,
+  smallTensors,
+  writeCheckpoint,
+} from "../checkpoint/small_checkpoint.ts";
+import { goldenPath } from "../golden/golden_data.ts";
+import { cli } from "../run_cli.ts";
+
+const ONE = "model.safetensors";
+
+Deno.test("inspect shows the golden checkpoint", async () => {
+  const { code, out, err } = await cli("inspect", goldenPath("mini"));
+  assert.equal(code, 0, err);
+  for (
+    const part of [
+      "13 tensors in 2 files",
+      "n-grams 2 to 4 × 8 heads = 24 columns of 64 values",
+      "agrees with the files",
+      "3,698",
+      "97 … 223",
+      "layers.14.engram.embed.scale",
+      "odd: file `expected.safetensors` is there but not listed in the index",
+    ]
+  ) assert.ok(out.includes(part), part);
+  assert.ok(!out.includes("\nembed.weight "), "only Engram tensors without --all");
+  const all = await cli("inspect", goldenPath("mini"), "--all");
+  assert.match(all.out, /^embed\.weight +BF16/m);
+});
+
+Deno.test("inspect --json counts exactly", async () => {
+  const report = (await cli("inspect", goldenPath("mini"), "--json", "--all")).json();
+  assert.equal(report.kind, "folder");
+  assert.equal(report.tensor_count, 13);
+  assert.equal(report.tensor_bytes, 1_696_216);
+  assert.equal(report.tensors.length, 13);
+  assert.equal(report.engram_tensor_count, 12);
+  assert.deepEqual(report.index, {
+    name: "model.safetensors.index.json",
+    tensors: 13,
+    files: 2,
+    total_size: 1_696_216,
+    agrees: true,
+  });
+  assert.deepEqual(report.dtypes.F8_E8M0, { tensors: 4, bytes: 7396 + 480 + 13_876 + 480 });
+  const [layer] = report.engram_layers;
+  assert.equal(layer.row_bytes, 66);
+  assert.equal(layer.layout_rows, 3698);
+  assert.equal(layer.table_bytes, 3698 * 66);
+});
+
+Deno.test("inspect works on any safetensors file, and on a config alone", async () => {
+  const ids = await cli("inspect", goldenPath("hashes.safetensors"), "--all");
+  assert.equal(ids.code, 0);
+  assert.match(ids.out, /released\.hash_ids +I32 +\[116, 2, 24\] +22,272/);
+  assert.match(ids.out, /no Engram tensors/);
+  const part = await cli("inspect", goldenPath("mini/model-00001-of-00002.safetensors"));
+  assert.equal(part.code, 0, "a file of several is whole by itself");
+  const config = (await cli("inspect", goldenPath("mini/config.json"), "--json")).json();
+  assert.equal(config.kind, "config");
+  assert.deepEqual(config.engram_layers.map((layer: { rows: number }) => layer.rows), [3698, 6938]);
+});
+
+Deno.test("inspect without a config tells layers by their tensors", async () => {
+  await inFolder(async (folder) => {
+    writeCheckpoint(folder, { files: { [ONE]: layerTensors(7, 36, "model.") }, config: null });
+    const { code, json } = await cli("inspect", folder, "--json");
+    assert.equal(code, 0);
+    const [layer] = json().engram_layers;
+    assert.deepEqual([layer.layer_id, layer.rows, layer.row_bytes], [7, 36, 33]);
+    assert.match(json().oddities.join("\n"), /no config\.json/);
+  });
+});
+
+Deno.test("inspect of a model without Engram layers", async () => {
+  await inFolder(async (folder) => {
+    const files = { [ONE]: [{ name: "w", dtype: "BF16", shape: [2, 2] }] };
+    writeCheckpoint(folder, { files, config: { hidden_size: 2, model_type: "plain" } });
+    const { code, out } = await cli("inspect", folder);
+    assert.equal(code, 0);
+    assert.match(out, /no Engram tensors/);
+  });
+});
+
+Deno.test("inspect ends with 3 on malformed input and names the file", async () => {
+  await inFolder(async (folder) => {
+    const bad = join(folder, "bad.safetensors");
+    Deno.writeTextFileSync(bad, "<!doctype html><title>404</title>");
+    const { code, err } = await cli("inspect", bad, "--json");
+    assert.equal(code, 3);
+    assert.equal(JSON.parse(err.trim().split("\n").at(-1)!).error.where, bad);
+    const broken = change(smallTensors(), "layers.1.engram.embed.scale", () => null);
+    const home = writeCheckpoint(join(folder, "home"), { files: { [ONE]: broken } });
+    const shown = await cli("inspect", home);
+    assert.equal(shown.code, 3);
+    assert.match(shown.out, /layers\.1\.engram\.embed\.weight/, "what can be shown is shown");
+    assert.match(shown.err, /"layers\.1\.engram\.embed\.scale" is missing/);
+    const config = { ...SMALL_CONFIG, engram_n_heads: -1 };
+    const odd = writeCheckpoint(join(folder, "odd"), { files: { [ONE]: smallTensors() }, config });
+    const refused = await cli("inspect", odd);
+    assert.equal(refused.code, 3);
+    assert.match(refused.err, /engram_n_heads is -1/);
+  });
+  assert.equal((await cli("inspect", "/nowhere/at/all")).code, 4);
+});
