@@ -1,0 +1,114 @@
+import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
+import { KernelRunner } from "../../lib/engram/kernel_runner.ts";
+import { loadLayer } from "../../lib/engram/load_layer.ts";
+import { EngramError } from "../../lib/errors.ts";
+import { fileStore } from "../../lib/table/file_store.ts";
+import { begin, command } from "../command.ts";
+import { deviceOption, openDevice } from "../device.ts";
+import { evaluateTokens, KEPT } from "../evaluate_tokens.ts";
+import { openHidden } from "../hidden_option.ts";
+import { integer } from "../options.ts";
+import { openTokenInput } from "../token_input.ts";
+import { withTokenOptions } from "../token_options.ts";
+import { checkTokenOutput } from "../token_output.ts";
+import { count } from "../units.ts";
+
+/** `engram eval`: the module as a whole, on a text. */
+export function evalCommand() {
+  return withTokenOptions(
+    command("eval", {
+      summary: "Run the Engram module on a text: hash, rows, projection and gate of every layer",
+      details: "Each layer adds gate * value to a residual stream, which comes from --hidden " +
+        "(safetensors, layers.N.hidden BF16 [T, copies, hidden]) or is made up by --seed: " +
+        "values even over [-1, 1] that depend only on seed, layer and place (the formula is in " +
+        "the docs of SeededHidden). Dead tokens have gate 0 and pass unchanged.\n\n" +
+        "Writes layers.N.gate F32 [T, copies] and layers.N.output BF16 [T, copies, hidden], with " +
+        "token_ids, dead and starts; --keep adds layers.N.rows [T, columns, head_dim], " +
+        "layers.N.kv [T, (copies + 1) * hidden] and layers.N.hidden. Without --out it shows " +
+        "which tokens open the gates most and least.",
+      examples: [
+        ["eval MODEL --text book.txt --seed 1", "which tokens open the gates"],
+        [
+          "eval MODEL --ids x.safetensors --hidden x.safetensors --out y.safetensors",
+          "real streams",
+        ],
+        ["eval MODEL --text a.txt --seed 1 --keep rows,kv --out y.safetensors", "with all between"],
+      ],
+      permissions: "--allow-read --allow-write (--out) --allow-ffi --allow-env (tokenizing)",
+    }).argument("<checkpoint>", "folder of the model's files"),
+  )
+    .option("--hidden <file>", "the stream that enters each layer")
+    .option("--seed <s>", "make the stream up from this number", integer("--seed", 0, 2 ** 32 - 1))
+    .option("--keep <list>", `also write, comma-separated: ${KEPT.join(", ")}`, keepList)
+    .addOption(deviceOption())
+    .option("--out <file>", "write gates and outputs: .safetensors or .jsonl")
+    .option("--force", "replace --out where it exists")
+    .action(async (place, options) => {
+      const context = begin(options);
+      const { printer } = context;
+      const { out, keep = new Set(), force = false } = options;
+      if (out !== undefined) checkTokenOutput(out, force);
+      else if (keep.size > 0) {
+        throw new EngramError(
+          "usage",
+          "Cannot use --keep without --out: there is nowhere to write",
+        );
+      }
+      using stack = new DisposableStack();
+      const checkpoint = stack.adopt(await openCheckpoint(place), (opened) => opened.close());
+      for (const warning of checkpoint.warnings) printer.warn(warning);
+      const { config, layers } = checkpoint;
+      const hidden = stack.adopt(
+        await openHidden(options, {
+          layerIds: layers.map(({ layerId }) => layerId),
+          copies: config.hcMult,
+          hidden: config.hiddenSize,
+        }),
+        (opened) => opened.close(),
+      );
+      const input = await openTokenInput(options, checkpoint, context);
+      const kernels = stack.adopt(
+        await openDevice(options.device, printer),
+        (opened) => opened.close(),
+      );
+      const loaded = [];
+      for (const layer of layers) loaded.push(await loadLayer(layer, config, fileStore(layer)));
+      const runner = stack.adopt(
+        new KernelRunner(kernels, input.layout, input.padId, loaded),
+        (opened) => opened.close(),
+      );
+      const job = { checkpoint, input, runner, hidden, keep, out, force };
+      const { counts, summary } = await evaluateTokens(job, context);
+      const value = {
+        tokens: counts.tokens,
+        requests: counts.requests,
+        dead_tokens: counts.dead,
+        hidden: hidden.description,
+        device: kernels.description,
+        layers: summary.json(),
+        out: out ?? null,
+      };
+      printer.result(value, () =>
+        [
+          `${count(counts.tokens)} tokens of ${count(counts.requests)} requests, ` +
+          `${count(counts.dead)} dead; hidden from ${hidden.description}`,
+          ...(out === undefined ? ["", summary.text()] : [`written to ${out}`]),
+        ].join("\n"));
+    });
+}
+
+function keepList(text: string): Set<typeof KEPT[number]> {
+  const wanted = new Set<typeof KEPT[number]>();
+  for (const name of text.split(",").map((part) => part.trim())) {
+    const kept = KEPT.find((one) => one === name);
+    if (kept) wanted.add(kept);
+    else {
+      throw new EngramError(
+        "usage",
+        `Cannot read --keep: found "${name}", wanted some of ${KEPT.join(", ")}`,
+        { where: "--keep" },
+      );
+    }
+  }
+  return wanted;
+}

@@ -1,0 +1,119 @@
+import { Option } from "@commander-js/extra-typings";
+import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
+import { EngramError } from "../../lib/errors.ts";
+import { SPLITS } from "../../lib/layout/rank_spans.ts";
+import { begin, command } from "../command.ts";
+import { deviceOption, openDevice } from "../device.ts";
+import { lookUpRowNumbers } from "../lookup_row_numbers.ts";
+import { lookUpTokens } from "../lookup_tokens.ts";
+import { integer } from "../options.ts";
+import { table } from "../printer.ts";
+import { checkTokenOutput } from "../token_output.ts";
+import { withTokenOptions } from "../token_options.ts";
+import { count } from "../units.ts";
+
+/** `engram lookup`: the rows that tokens, or row numbers, stand for. */
+export function lookupCommand() {
+  return withTokenOptions(
+    command("lookup", {
+      summary: "Look up the table rows of texts, token ids or row numbers",
+      details:
+        "Writes layers.N.rows, BF16 [tokens, columns, head_dim], with token_ids, dead and starts " +
+        "(first token of each request, and the end). With --rows it is [rows, head_dim]. " +
+        "Only the rows asked for are read.\n\n" +
+        "With --tp the table is split over ranks; the rows of all are looked up apart and " +
+        "gathered. With --rank only that rank's columns are written, ceil(columns / ranks) of " +
+        "them: zeros for those past the last column. Row numbers a rank does not hold give zeros.",
+      examples: [
+        ["lookup MODEL --text book.txt --out rows.safetensors", "the rows of a text's n-grams"],
+        ["lookup MODEL --rows rows.json --out rows.safetensors", 'rows.json: {"1": [0, 24957922]}'],
+        ["lookup MODEL --ids ids.json --tp 4 --rank 1 --out r1.safetensors", "what rank 1 gives"],
+      ],
+      permissions: "--allow-read --allow-write (--out) --allow-ffi --allow-env (tokenizing)",
+    }).argument("<checkpoint>", "folder or safetensors file with the tables"),
+  )
+    .option("--rows <file>", 'row numbers: JSON {"LAYER": [ROW, …]} or layers.N.row_ids I64')
+    .option("--tp <n>", "tensor-parallel ranks", integer("--tp", 1, 65_536))
+    .option(
+      "--dp <n>",
+      "data-parallel ranks each of them is split over",
+      integer("--dp", 1, 65_536),
+    )
+    .addOption(new Option("--split <way>", "how columns go to ranks").choices(SPLITS))
+    .option("--rank <r>", "one rank of tp * dp, instead of all gathered", integer("--rank", 0))
+    .addOption(deviceOption())
+    .option("--out <file>", "write the rows: .safetensors or .jsonl")
+    .option("--force", "replace --out where it exists")
+    .action(async (place, options) => {
+      const context = begin(options);
+      const { out, rows, force = false } = options;
+      if (out !== undefined) checkTokenOutput(out, force);
+      const choice = rankChoice(options);
+      const checkpoint = await openCheckpoint(place);
+      try {
+        for (const warning of checkpoint.warnings) context.printer.warn(warning);
+        if (rows !== undefined && (options.text ?? options.ids) !== undefined) {
+          throw new EngramError("usage", "Cannot use --rows with --text or --ids: wanted one", {
+            hint: "--rows takes row numbers as they are; nothing is hashed",
+          });
+        }
+        const kernels = await openDevice(options.device, context.printer);
+        try {
+          const job = { checkpoint, kernels, choice, out, force };
+          const result = rows === undefined
+            ? await lookUpTokens(job, options, context)
+            : await lookUpRowNumbers(job, rows, context);
+          const { layers, ...head } = result;
+          context.printer.result({ ...head, layers, out: out ?? null }, () =>
+            [
+              ...(head.tokens === null ? [] : [
+                `${count(head.tokens)} tokens of ${count(head.requests!)} requests, ` +
+                `${count(head.dead_tokens!)} dead`,
+              ]),
+              table(
+                ["layer", "rows looked up", "shape", "sha256 of their bf16 values"],
+                layers.map((layer) => [
+                  layer.layer_id,
+                  count(layer.rows),
+                  layer.shape.join(" × "),
+                  layer.sha256,
+                ]),
+              ),
+              ...(out === undefined ? [] : [`written to ${out}`]),
+            ].join("\n"));
+        } finally {
+          kernels.close();
+        }
+      } finally {
+        checkpoint.close();
+      }
+    });
+}
+
+/** The split that --tp, --dp, --split and --rank ask for; null without --tp. */
+function rankChoice(
+  { tp, dp, split, rank }: {
+    tp?: number;
+    dp?: number;
+    split?: typeof SPLITS[number];
+    rank?: number;
+  },
+) {
+  if (tp !== undefined) {
+    return {
+      tp,
+      ...(dp !== undefined && { dp }),
+      ...(split !== undefined && { split }),
+      ...(rank !== undefined && { rank }),
+    };
+  }
+  const alone = rank !== undefined
+    ? "--rank"
+    : dp !== undefined
+    ? "--dp"
+    : split !== undefined
+    ? "--split"
+    : undefined;
+  if (alone === undefined) return null;
+  throw new EngramError("usage", `Cannot use ${alone} without --tp: wanted the number of ranks`);
+}

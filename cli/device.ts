@@ -1,0 +1,23 @@
+import { Option } from "@commander-js/extra-typings";
+import type { Kernels } from "../lib/engram/kernels.ts";
+import type { Printer } from "./printer.ts";
+
+/** Where kernels can run. */
+export const DEVICES = ["auto", "gpu", "cpu"] as const;
+
+/** The option `--device`. */
+export function deviceOption() {
+  return new Option("--device <where>", "run on the GPU, the CPU, or the GPU where there is one")
+    .choices(DEVICES).default("auto" as const);
+}
+
+/** Opens the kernels of the device asked for and says which was chosen. */
+export async function openDevice(
+  device: (typeof DEVICES)[number],
+  printer: Pick<Printer, "note">,
+): Promise<Kernels> {
+  const { openKernels } = await import("../lib/gpu/open_kernels.ts");
+  const { kernels, note } = await openKernels(device);
+  printer.note(`device: ${note}`);
+  return kernels;
+}

@@ -1,0 +1,134 @@
+import { extname } from "node:path";
+import { OutputFile } from "../lib/bytes/output_file.ts";
+import { EngramError } from "../lib/errors.ts";
+import { SafetensorsWriter } from "../lib/safetensors/safetensors_writer.ts";
+import { fromBf16 } from "../lib/table/bf16.ts";
+import type { SpooledTokens } from "./token_spool.ts";
+
+/** A tensor with one entry for each token. */
+export interface TokenTensor {
+  /** Its name in the file. */
+  readonly name: string;
+  /** BF16 values come as their bits. */
+  readonly dtype: "BF16" | "F32" | "I32";
+  /** Sizes of one token's entry. */
+  readonly shape: readonly number[];
+}
+
+/** What an output's header says, known before its first token. */
+export interface TokenOutputPlan {
+  /** Tokens in all. */
+  readonly tokens: number;
+  /** First token of each request. */
+  readonly starts: readonly number[];
+  /** What is written for each token, beside its id and whether it is dead. */
+  readonly tensors: readonly TokenTensor[];
+  /** What the file says about itself. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Replace a file that exists. */
+  readonly force: boolean;
+}
+
+/** A file with tensors along tokens; it appears on commit, and is removed without. */
+export interface TokenOutput extends Disposable {
+  /** The next tokens with their values, in the order of the plan's tensors. */
+  append(tokens: SpooledTokens, values: readonly (Uint16Array | Float32Array | Int32Array)[]): void;
+  commit(): void;
+}
+
+const FORMATS: Record<string, (path: string, plan: TokenOutputPlan) => TokenOutput> = {
+  ".safetensors": safetensors,
+  ".jsonl": jsonLines,
+};
+
+/** Refuses a path that cannot be written, before any work is done. */
+export function checkTokenOutput(path: string, force: boolean): void {
+  if (!Object.hasOwn(FORMATS, extname(path))) {
+    throw new EngramError(
+      "usage",
+      `Cannot write \`${path}\`: found the ending "${extname(path)}", ` +
+        `wanted one of ${Object.keys(FORMATS).join(", ")}`,
+      { where: "--out" },
+    );
+  }
+  OutputFile.create(path, { force }).abort();
+}
+
+/** Begins the output at `path`, in the format that its ending names. */
+export function openTokenOutput(path: string, plan: TokenOutputPlan): TokenOutput {
+  return FORMATS[extname(path)](path, plan);
+}
+
+function safetensors(path: string, plan: TokenOutputPlan): TokenOutput {
+  const { tokens, starts, tensors, metadata, force } = plan;
+  const writer = SafetensorsWriter.create(path, [
+    { name: "token_ids", dtype: "I32", shape: [tokens] },
+    { name: "dead", dtype: "U8", shape: [tokens] },
+    { name: "starts", dtype: "I64", shape: [starts.length + 1] },
+    ...tensors.map(({ name, dtype, shape }) => ({ name, dtype, shape: [tokens, ...shape] })),
+  ], { force, metadata });
+  return {
+    append({ tokenIds, dead }, values) {
+      writer.append("token_ids", bytesOf(tokenIds));
+      writer.append("dead", dead);
+      values.forEach((value, i) => writer.append(tensors[i].name, bytesOf(value)));
+    },
+    commit() {
+      writer.append("starts", bytesOf(BigInt64Array.from([...starts, tokens], BigInt)));
+      writer.commit();
+    },
+    [Symbol.dispose]: () => writer.abort(),
+  };
+}
+
+/** One line a token; bf16 values as the numbers they are. */
+function jsonLines(path: string, { tensors, force }: TokenOutputPlan): TokenOutput {
+  const file = OutputFile.create(path, { force });
+  const encoder = new TextEncoder();
+  let request = -1;
+  let position = 0;
+  return {
+    append({ tokenIds, dead, starts }, values) {
+      let next = 0;
+      tokenIds.forEach((tokenId, t) => {
+        for (; starts[next] === t; next++) {
+          request++;
+          position = 0;
+        }
+        const line: Record<string, unknown> = {
+          request,
+          position: position++,
+          token_id: tokenId,
+          dead: dead[t] === 1,
+        };
+        tensors.forEach(({ name, dtype, shape }, i) => {
+          const size = shape.reduce((product, n) => product * n, 1);
+          const entry = Array.from(
+            values[i].subarray(t * size, (t + 1) * size),
+            dtype === "BF16" ? fromBf16 : Number,
+          );
+          line[name] = nested(entry, shape);
+        });
+        file.write(encoder.encode(JSON.stringify(line) + "\n"));
+      });
+    },
+    commit: () => file.commit(),
+    [Symbol.dispose]: () => file.abort(),
+  };
+}
+
+/** Flat values as nested lists of `shape`; NaN and infinities, which JSON lacks, as strings. */
+function nested(values: readonly number[], shape: readonly number[]): unknown[] {
+  if (shape.length < 2) {
+    return values.map((value) => (Number.isFinite(value) ? value : String(value)));
+  }
+  const size = values.length / shape[0];
+  return Array.from(
+    { length: shape[0] },
+    (_, i) => nested(values.slice(i * size, (i + 1) * size), shape.slice(1)),
+  );
+}
+
+function bytesOf(view: ArrayBufferView): Uint8Array {
+  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+}
