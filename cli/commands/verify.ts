@@ -3,6 +3,7 @@ import { type Check, notChecked } from "../../lib/verify/check.ts";
 import { type Survey, survey } from "../../lib/verify/survey.ts";
 import { verifyMap } from "../../lib/verify/verify_map.ts";
 import { verifyStructure } from "../../lib/verify/verify_structure.ts";
+import { checkShards } from "../check_shards.ts";
 import { begin, command } from "../command.ts";
 import { tokenMapOption, type TokenMapOptions } from "../token_map_option.ts";
 import { type VerifyReport, verifyReport, verifyText } from "../verify_report.ts";
@@ -29,12 +30,13 @@ export function verifyCommand() {
     .option("--shards <dir>", "compare the shards in this folder byte by byte with the checkpoint")
     .option("--partial", "only a part was fetched: files without Engram tensors may be missing")
     .action(async (location, options) => {
-      const { printer } = begin(options);
+      const context = begin(options);
+      const { printer } = context;
       const found = await survey(location);
       try {
         const checks = verifyStructure(found, options);
         checks.push(await checkMap(found, options));
-        checks.push(notChecked("shards", "give --shards DIR"));
+        checks.push(await checkShards(location, found, options, context));
         checks.push(notChecked("content", "give --deep to read every byte of the Engram tensors"));
         const report = verifyReport(location, checks, found.warnings);
         printer.result(report, () => verifyText(report));

@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { EngramError } from "../errors.ts";
 import { fileError } from "./file_error.ts";
+import { checkFreeSpace } from "./free_space.ts";
 
 /** How an {@linkcode OutputFile} is made. */
 export interface OutputFileOptions {
@@ -54,7 +55,7 @@ export class OutputFile implements Disposable {
     const partial = join(dirname(path), `.${basename(path)}.partial`);
     const lock = lockPartial(path, partial);
     try {
-      if (options.size !== undefined) checkFreeSpace(path, options.size);
+      if (options.size !== undefined) checkFreeSpace(dirname(path), options.size, path);
       return new OutputFile(path, partial, force, lock);
     } catch (error) {
       fs.rmSync(partial, { force: true });
@@ -176,21 +177,6 @@ function lockPartial(path: string, partial: string): Deno.FsFile {
       throw fileError("create", path, error);
     }
   }
-}
-
-/** Below this, running out of space is found soon enough, and no permission to ask is needed. */
-const WORTH_ASKING = 16 * 2 ** 20;
-
-function checkFreeSpace(path: string, size: number): void {
-  if (size < WORTH_ASKING) return;
-  const { bavail, bsize } = fs.statfsSync(dirname(path));
-  const free = bavail * bsize;
-  if (size <= free) return;
-  throw new EngramError(
-    "unavailable",
-    `Cannot create \`${path}\`: ${free} bytes are free on its disk, wanted ${size}`,
-    { where: path, hint: "Free some space, or write to another disk" },
-  );
 }
 
 /** The new name itself must survive a power cut; systems that cannot sync a folder do it anyway. */

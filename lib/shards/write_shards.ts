@@ -1,0 +1,93 @@
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { checkFreeSpace } from "../bytes/free_space.ts";
+import { fileError } from "../bytes/file_error.ts";
+import { EngramError } from "../errors.ts";
+import { SafetensorsWriter } from "../safetensors/safetensors_writer.ts";
+import { streamTensor } from "../safetensors/read_tensor.ts";
+import { compareShard } from "./compare_shard.ts";
+import type { ShardPlan } from "./shard_plan.ts";
+
+/** How {@linkcode writeShards} writes. */
+export interface WriteShardsOptions {
+  /** Replace shards that differ. */
+  force?: boolean;
+  /** Ends the work with an `EngramError` of kind `interrupted`; finished shards stay. */
+  signal?: AbortSignal;
+  /** Called with the number of bytes written or compared after each piece. */
+  onBytes?: (bytes: number) => void;
+}
+
+/** What became of one shard. */
+export interface WrittenShard {
+  /** The shard's number. */
+  readonly rank: number;
+  /** Its path. */
+  readonly path: string;
+  /** Bytes of the file. */
+  readonly bytes: number;
+  /** `verified`: it was there already, and every byte of it is right. */
+  readonly state: "written" | "verified";
+}
+
+/**
+ * Writes shards into `folder`, made where it is not there. Each file appears whole or not at all, so
+ * that a run that was cut short is finished by the same run again: what is there and right is kept.
+ *
+ * @throws an {@linkcode EngramError} of kind `unavailable` where a shard is there that differs,
+ * without `force`; where there is too little space for all that is to be written.
+ */
+export async function writeShards(
+  plans: readonly ShardPlan[],
+  folder: string,
+  options: WriteShardsOptions = {},
+): Promise<WrittenShard[]> {
+  try {
+    fs.mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    throw fileError("create", folder, error);
+  }
+  const missing = plans.filter(({ name }) => !fs.existsSync(join(folder, name)));
+  checkFreeSpace(folder, missing.reduce((sum, { file }) => sum + file.size, 0));
+  const written: WrittenShard[] = [];
+  for (const plan of plans) {
+    const path = join(folder, plan.name);
+    const state = !missing.includes(plan) && await isRight(path, plan, options)
+      ? "verified"
+      : await write(path, plan, options);
+    written.push({ rank: plan.rank, path, bytes: plan.file.size, state });
+  }
+  return written;
+}
+
+async function isRight(
+  path: string,
+  plan: ShardPlan,
+  { force, ...options }: WriteShardsOptions,
+): Promise<boolean> {
+  const [fault] = await compareShard(path, plan, options);
+  if (!fault || force) return !fault;
+  throw new EngramError(
+    "unavailable",
+    `Cannot write \`${path}\`: another file is there: ${fault.message}`,
+    { where: path, hint: "Add `--force` to replace it, or choose another folder" },
+  );
+}
+
+async function write(
+  path: string,
+  { tensors, metadata }: ShardPlan,
+  { force, signal, onBytes }: WriteShardsOptions,
+): Promise<"written"> {
+  using writer = SafetensorsWriter.create(path, tensors, { metadata, force: force ?? false });
+  for (const { name, pieces } of tensors) {
+    for (const { tensor, begin, end } of pieces) {
+      for await (const chunk of streamTensor(tensor, { begin, end, ...(signal && { signal }) })) {
+        writer.append(name, chunk);
+        onBytes?.(chunk.length);
+      }
+    }
+  }
+  writer.commit();
+  return "written";
+}
