@@ -1,9 +1,11 @@
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { COMMANDS } from "./commands.ts";
+import { TRAFFIC, type Traffic } from "../lib/bytes/traffic.ts";
 import { EngramError } from "../lib/errors.ts";
 import { setContext } from "./command.ts";
 import { EXIT_CODES, reportFailure } from "./failure.ts";
 import { Printer, type Streams } from "./printer.ts";
+import { bytes, count } from "./units.ts";
 import { VERSION } from "./version.ts";
 
 /** The whole command tree, freshly made (commander keeps parsed values in it). */
@@ -41,13 +43,22 @@ export async function run(
       printer.err(root.helpInformation());
       return EXIT_CODES.usage;
     }
+    const before = { ...TRAFFIC };
     await root.parseAsync([...args], { from: "user" });
+    noteTraffic(printer, before);
     return EXIT_CODES.ok;
   } catch (error) {
     if (error instanceof CommanderError) return usageFailure(printer, error, usage);
     if (Deno.env.get("ENGRAM_DEBUG") && error instanceof Error) printer.err(`${error.stack}\n`);
     return reportFailure(printer, error);
   }
+}
+
+/** What a remote checkpoint has cost. */
+function noteTraffic(printer: Printer, before: Traffic): void {
+  const requests = TRAFFIC.requests - before.requests;
+  if (requests === 0) return;
+  printer.note(`fetched ${bytes(TRAFFIC.bytes - before.bytes)} in ${count(requests)} requests`);
 }
 
 function usageFailure(printer: Printer, error: CommanderError, usage: string): number {

@@ -1,3 +1,11 @@
+/** A piece to be read: `into` is filled from byte `offset` on. */
+export interface ReadRange {
+  /** First byte in the source. */
+  readonly offset: number;
+  /** Filled whole. */
+  readonly into: Uint8Array;
+}
+
 /** A place bytes are read from by position: a file, a URL, memory. The parser never knows which. */
 export interface ByteSource {
   /** Path or URL, for messages. */
@@ -10,6 +18,11 @@ export interface ByteSource {
    * came than `size` promised (the file was shortened); never leaves a part unfilled silently.
    */
   read(into: Uint8Array, offset: number): Promise<void>;
+  /**
+   * Reads many pieces at once, in any order: a remote source joins neighbours and fetches in
+   * parallel. Where it is missing, `readRanges` of `read_ranges.ts` makes it of `read`.
+   */
+  readRanges?(ranges: readonly ReadRange[]): Promise<void>;
   /**
    * Throws an `EngramError` when the bytes behind the source are no longer those it was opened on,
    * as far as that can be told. Readers of long ranges call it when they are done.

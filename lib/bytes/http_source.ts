@@ -1,10 +1,10 @@
 import { EngramError } from "../errors.ts";
-import type { ByteSource } from "./byte_source.ts";
+import type { ByteSource, ReadRange } from "./byte_source.ts";
 import { checkRange } from "./check_range.ts";
 import { HttpRange } from "./http_range.ts";
 import { HTTP_SETTINGS, type HttpSettings } from "./http_request.ts";
 import type { HttpTarget } from "./http_target.ts";
-import { type MergedRange, mergeRanges, type ReadRange } from "./merge_ranges.ts";
+import { type MergedRange, mergeRanges } from "./merge_ranges.ts";
 import { RangeLog } from "./range_log.ts";
 
 /** How a file behind a URL is opened. */

@@ -1,10 +1,4 @@
-/** A piece to be read: `into` is filled from byte `offset` on. */
-export interface ReadRange {
-  /** First byte in the source. */
-  readonly offset: number;
-  /** Filled whole. */
-  readonly into: Uint8Array;
-}
+import type { ReadRange } from "./byte_source.ts";
 
 /** Ranges that are read as one. */
 export interface MergedRange {

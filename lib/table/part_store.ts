@@ -1,4 +1,5 @@
 import { type ByteSource, isSyncSource, type SyncByteSource } from "../bytes/byte_source.ts";
+import { readRanges } from "../bytes/read_ranges.ts";
 import { EngramError } from "../errors.ts";
 import { MAX_PLANNED, planRows } from "./row_plan.ts";
 import type { RowEncoding, RowStore } from "./row_store.ts";
@@ -28,8 +29,11 @@ export interface PartStoreOptions {
 /** Rows read in one request; longer runs of neighbours are split. Bounds the memory of a read. */
 const MAX_RUN_BYTES = 2 ** 20;
 
-/** Reads under way at once where a source has to be awaited. */
-const CONCURRENCY = 16;
+/** Runs asked for at once where a source has to be awaited: it joins and orders them itself. */
+const MAX_BATCH_BYTES = 16 * 2 ** 20;
+
+/** What a run takes in memory beside its bytes. */
+const RUN_COST = 512;
 
 /**
  * Rows kept as parts of byte sources: the tables of a checkpoint, a packed file, memory.
@@ -138,19 +142,18 @@ class Scatter {
 
   async read(source: ByteSource): Promise<void> {
     const { sorted, part: { offset, bytes } } = this;
-    let next = 0;
-    const reader = async () => {
-      while (next < sorted.length) {
+    for (let next = 0; next < sorted.length;) {
+      const runs: { from: number; end: number; offset: number; into: Uint8Array }[] = [];
+      for (let size = 0; next < sorted.length && size < MAX_BATCH_BYTES; size += RUN_COST) {
         const from = next;
         const end = next = this.#runEnd(from);
-        const run = new Uint8Array((sorted[end - 1] - sorted[from] + 1) * bytes);
-        await source.read(run, offset + sorted[from] * bytes);
-        this.#place(run, from, end);
+        const into = new Uint8Array((sorted[end - 1] - sorted[from] + 1) * bytes);
+        runs.push({ from, end, offset: offset + sorted[from] * bytes, into });
+        size += into.length;
       }
-    };
-    const readers = await Promise.allSettled(Array.from({ length: CONCURRENCY }, reader));
-    const failed = readers.find((result) => result.status === "rejected");
-    if (failed) throw failed.reason;
+      await readRanges(source, runs);
+      for (const { from, end, into } of runs) this.#place(into, from, end);
+    }
   }
 
   /** The end of the run of equal and neighbouring rows from slot `from` on. */
