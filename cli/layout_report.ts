@@ -23,7 +23,7 @@ export function layoutReport(
     if (stated !== undefined && stated !== layer.rows) {
       warnings.push(
         `engram_num_embeddings of layer ${layer.layerId} is ${stated}, ` +
-          `but its primes sum to ${layer.rows}`,
+          `but its primes sum to ${layer.rows}: the rest would be padding`,
       );
     }
     return {

@@ -12,10 +12,15 @@ import {
 import { multipliers } from "./multipliers.ts";
 
 /** The part of a config that the layout follows from. */
-export type LayoutConfig = Pick<
-  EngramConfig,
-  "where" | "layerIds" | "maxNgramSize" | "nHeads" | "vocabSize" | "compressedVocabSize"
->;
+export type LayoutConfig =
+  & Pick<
+    EngramConfig,
+    "where" | "layerIds" | "maxNgramSize" | "nHeads" | "vocabSize" | "compressedVocabSize"
+  >
+  & {
+    /** Rows the config says each table has: never fewer than the primes need. Left out, not compared. */
+    readonly numEmbeddings?: readonly number[] | null;
+  };
 
 /**
  * The prime layout and multipliers of all layers of a model.
@@ -23,7 +28,7 @@ export type LayoutConfig = Pick<
  * `compressedVocabSize` is the size of the token map in hand; without it the config's is used.
  *
  * @throws an {@linkcode EngramError} of kind `mismatch` when the map and the config disagree on the
- * size; of kind `malformed` when a number of the config is outside its limits, or no size is known.
+ * size, or the primes need more rows than the config says there are; of kind `malformed` when a number of the config is outside its limits, or no size is known.
  */
 export function buildLayout(config: LayoutConfig, compressedVocabSize?: number): Layout {
   const { where, layerIds, maxNgramSize, nHeads, vocabSize } = config;
@@ -53,6 +58,15 @@ export function buildLayout(config: LayoutConfig, compressedVocabSize?: number):
       rows += prime;
     }
     check(`the sum of layer ${layerId}'s primes`, rows, 1, Number.MAX_SAFE_INTEGER);
+    const stated = config.numEmbeddings?.[i];
+    if (stated !== undefined && stated < rows) {
+      throw new EngramError(
+        "mismatch",
+        `Cannot lay out ${where}: engram_num_embeddings of layer ${layerId} is ${stated}, ` +
+          `but its ${columns} primes sum to ${rows}`,
+        { where, hint: "One of the config's engram_ numbers is not that of the tables" },
+      );
+    }
     return {
       layerId,
       primes: primes[i],

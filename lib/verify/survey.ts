@@ -94,7 +94,8 @@ async function tryConfig(
 /** The primes do not depend on the compressed size; where it is unknown the multipliers are void. */
 function layoutOf(config: EngramConfig): Layout | EngramError {
   try {
-    return buildLayout(config, config.compressedVocabSize ?? 1);
+    // Row counts are compared by layoutFaults, which names all that differ.
+    return buildLayout({ ...config, numEmbeddings: null }, config.compressedVocabSize ?? 1);
   } catch (error) {
     if (error instanceof EngramError) return error;
     throw error;

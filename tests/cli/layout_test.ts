@@ -102,6 +102,19 @@ Deno.test("layout takes the compressed size from a tokenizer where the config ha
   assert.match(other.err, /98627/);
 });
 
+Deno.test("layout refuses a config whose tables are shorter than its primes need", async () => {
+  await inFolder(async (folder) => {
+    const short = { ...SMALL_CONFIG, engram_num_embeddings: [36, 87] };
+    const { code, err } = await cli("layout", writeCheckpoint(folder, { config: short }));
+    assert.equal(code, 5);
+    assert.match(err, /engram_num_embeddings of layer 3 is 87, but its 4 primes sum to 88/);
+    const long = { ...SMALL_CONFIG, engram_num_embeddings: [36, 90] };
+    const padded = await cli("layout", writeCheckpoint(folder, { config: long }));
+    assert.equal(padded.code, 0);
+    assert.match(padded.err, /the rest would be padding/);
+  });
+});
+
 Deno.test("layout refuses bad ranks", async () => {
   for (const args of [["--tp", "0"], ["--dp", "x"], ["--split", "no"], ["--tp", "4294967296"]]) {
     assert.equal((await cli("layout", goldenPath("mini"), ...args)).code, 2, args.join(" "));
