@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { GateInput, GateWeights } from "../../lib/engram/kernels.ts";
 import { goldenTensors } from "../golden/golden_tensors.ts";
 import { assertNearBf16, assertSameBits, bf16Number, randomBf16 } from "./bf16_oracle.ts";
+import { assertGates, gateOracle } from "./gate_oracle.ts";
 import { Random } from "./random.ts";
 import type { Cases } from "./suite.ts";
 
@@ -76,7 +77,7 @@ export const gateCases: Cases = async (kernels, step) => {
           const mask = Uint8Array.from({ length: tokens }, (_, t) => t % 2);
           const given = masked ? { ...input, mask } : input;
           const found = await kernels.gate(weights, given);
-          const wanted = oracle(weights, given);
+          const wanted = gateOracle(weights, given);
           assertGates(found.gate, wanted.gate);
           assertNearBf16(found.output, wanted.output, "output", {
             slack: (i) => wanted.sizes[i] * 2e-6,
@@ -129,7 +130,7 @@ export const gateCases: Cases = async (kernels, step) => {
     const stream = Uint16Array.from({ length: tokens * 8 }, (_, i) => few.stream[i % 56]);
     const kv = Uint16Array.from({ length: tokens * 16 }, (_, i) => few.kv[i % 112]);
     const found = await kernels.gate(weights, { tokens, stream, kv });
-    const wanted = oracle(weights, few);
+    const wanted = gateOracle(weights, few);
     assertGates(found.gate, Float64Array.from({ length: tokens }, (_, t) => wanted.gate[t % 7]));
     assertNearBf16(found.output.subarray(-56), rotated(wanted.output, tokens % 7 * 8), "the end", {
       slack: () => 1e-6,
@@ -137,14 +138,6 @@ export const gateCases: Cases = async (kernels, step) => {
     });
   });
 };
-
-/** Gates within 1e-5 of the doubles. */
-function assertGates(found: Float32Array, wanted: ArrayLike<number>): void {
-  assert.equal(found.length, wanted.length);
-  for (let i = 0; i < found.length; i++) {
-    assert.ok(Math.abs(found[i] - wanted[i]) <= 1e-5, `gate ${i}: ${found[i]}, not ${wanted[i]}`);
-  }
-}
 
 function assertMasked(input: GateInput, output: Uint16Array, { copies, hidden }: GateWeights) {
   input.mask?.forEach((keep, t) => {
@@ -163,43 +156,6 @@ function randomInput(random: Random, tokens: number, copies: number, hidden: num
   const stream = randomBf16(random, tokens * copies * hidden);
   const kv = randomBf16(random, tokens * (copies + 1) * hidden, 0.3);
   return { tokens, stream, kv };
-}
-
-/** The spec's formula in doubles, and the size of each output's terms. */
-function oracle(
-  { hidden, copies, q, k, eps }: GateWeights,
-  { tokens, stream, kv, mask }: GateInput,
-) {
-  const gate = new Float64Array(tokens * copies);
-  const output = new Float64Array(tokens * copies * hidden);
-  const sizes = new Float64Array(output.length);
-  for (let t = 0; t < tokens; t++) {
-    for (let c = 0; c < copies; c++) {
-      const h = (i: number) => bf16Number(stream[(t * copies + c) * hidden + i]);
-      const key = (i: number) => bf16Number(kv[(t * (copies + 1) + c) * hidden + i]);
-      const value = (i: number) => bf16Number(kv[(t * (copies + 1) + copies) * hidden + i]);
-      const weight = (i: number) => bf16Number(q[c * hidden + i]) * bf16Number(k[c * hidden + i]);
-      const sum = (term: (i: number) => number) => {
-        let total = 0;
-        for (let i = 0; i < hidden; i++) total += term(i);
-        return total;
-      };
-      const rsqrt = (x: number) => 1 / Math.sqrt(x);
-      const dot = sum((i) => h(i) * weight(i) * key(i)) *
-        rsqrt(sum((i) => h(i) ** 2) / hidden + eps) *
-        rsqrt(sum((i) => key(i) ** 2) / hidden + eps) / Math.sqrt(hidden);
-      const sign = dot < 0 ? -1 : 1;
-      const g = 1 / (1 + Math.exp(-sign * Math.sqrt(Math.max(Math.abs(dot), 1e-6))));
-      const kept = !mask || mask[t] !== 0;
-      gate[t * copies + c] = kept ? g : 0;
-      for (let i = 0; i < hidden; i++) {
-        const at = (t * copies + c) * hidden + i;
-        output[at] = kept ? h(i) + g * value(i) : h(i);
-        sizes[at] = Math.abs(h(i)) + Math.abs(g * value(i));
-      }
-    }
-  }
-  return { gate, output, sizes };
 }
 
 function rotated(values: Float64Array, by: number): Float64Array {

@@ -2,6 +2,7 @@ import type { ProjectionWeights } from "../../lib/engram/kernels.ts";
 import { goldenTensors, TensorFile } from "../golden/golden_tensors.ts";
 import { goldenPath } from "../golden/golden_data.ts";
 import { assertNearBf16, assertSameBits, bf16Number, randomBf16 } from "./bf16_oracle.ts";
+import { projectOracle, slackOf } from "./project_oracle.ts";
 import { Random } from "./random.ts";
 import type { Cases } from "./suite.ts";
 
@@ -19,7 +20,7 @@ export const projectCases: Cases = async (kernels, step) => {
       const weights = { outFeatures, inFeatures, codes: codes.values, scales, block: BLOCK };
       const rows = bits(expected.get(`layers.${layer}.rows_bf16_bits`, "I32").values);
       const found = await kernels.project(weights, rows, 64);
-      const wanted = oracle(weights, rows, 64);
+      const wanted = projectOracle(weights, rows, 64);
       assertNearBf16(found, wanted.sums, "kv", { slack: slackOf(wanted.sizes) });
       const kv = expected.get(`layers.${layer}.kv`, "BF16").values;
       assertNearBf16(found, Array.from(kv, bf16Number), "golden kv", {
@@ -46,7 +47,7 @@ export const projectCases: Cases = async (kernels, step) => {
       const weights = randomWeights(random, outFeatures, inFeatures, block);
       const rows = randomBf16(random, tokens * inFeatures, 0.5);
       const found = await kernels.project(weights, rows, tokens);
-      const wanted = oracle(weights, rows, tokens);
+      const wanted = projectOracle(weights, rows, tokens);
       assertNearBf16(found, wanted.sums, "kv", { slack: slackOf(wanted.sizes) });
     });
     await step(`bf16, ${name}`, async () => {
@@ -55,7 +56,7 @@ export const projectCases: Cases = async (kernels, step) => {
       const weights: ProjectionWeights = { outFeatures, inFeatures, codes, block };
       const rows = randomBf16(random, tokens * inFeatures);
       const found = await kernels.project(weights, rows, tokens);
-      const wanted = oracle(weights, rows, tokens);
+      const wanted = projectOracle(weights, rows, tokens);
       assertNearBf16(found, wanted.sums, "kv", { slack: slackOf(wanted.sizes) });
     });
   }
@@ -71,7 +72,7 @@ export const projectCases: Cases = async (kernels, step) => {
     const rows = new Uint16Array(tokens * 32);
     for (let t = 0; t < tokens; t++) rows.set(one, t * 32);
     const found = await kernels.project(weights, rows, tokens);
-    const wanted = oracle(weights, one, 1);
+    const wanted = projectOracle(weights, one, 1);
     for (const t of [0, 1, 31, 32_767, 65_534, 65_535, 65_536, tokens - 1]) {
       assertNearBf16(found.subarray(t * 40, (t + 1) * 40), wanted.sums, `token ${t}`, {
         slack: slackOf(wanted.sizes),
@@ -96,46 +97,6 @@ function randomWeights(
   );
   const scales = Uint8Array.from({ length: tiles }, () => 112 + random.below(20));
   return { outFeatures, inFeatures, codes, scales, block };
-}
-
-/** Float64 sums, and the sums of the terms' sizes. */
-function oracle(
-  { outFeatures, inFeatures, codes, scales, block }: ProjectionWeights,
-  rows: Uint16Array,
-  tokens: number,
-): { sums: Float64Array; sizes: Float64Array } {
-  const weight = Float64Array.from(codes, (code, i) => {
-    if (!scales) return bf16Number(code);
-    const row = Math.floor(Math.floor(i / inFeatures) / block[0]);
-    const column = Math.floor((i % inFeatures) / block[1]);
-    return fp8Number(code) * 2 ** (scales[row * Math.ceil(inFeatures / block[1]) + column] - 127);
-  });
-  const x = Float64Array.from(rows, bf16Number);
-  const sums = new Float64Array(tokens * outFeatures);
-  const sizes = new Float64Array(tokens * outFeatures);
-  for (let t = 0; t < tokens; t++) {
-    for (let n = 0; n < outFeatures; n++) {
-      for (let k = 0; k < inFeatures; k++) {
-        const term = weight[n * inFeatures + k] * x[t * inFeatures + k];
-        sums[t * outFeatures + n] += term;
-        sizes[t * outFeatures + n] += Math.abs(term);
-      }
-    }
-  }
-  return { sums, sizes };
-}
-
-/** An fp8 e4m3fn code's value, spelt out from its fields. */
-function fp8Number(code: number): number {
-  const sign = code >= 128 ? -1 : 1;
-  const exponent = Math.floor((code % 128) / 8);
-  const fraction = (code % 8) / 8;
-  return sign * (exponent === 0 ? fraction * 2 ** -6 : (1 + fraction) * 2 ** (exponent - 7));
-}
-
-/** Float32 sums of terms of this size may differ by so much, in any order. */
-function slackOf(sizes: Float64Array): (i: number) => number {
-  return (i) => sizes[i] * 2e-6;
 }
 
 function bits(values: Int32Array): Uint16Array {

@@ -1,0 +1,305 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { inFolder, namesIn } from "../bytes/in_folder.ts";
+import { type ModelSizes, SyntheticModel } from "../engram/synthetic_model.ts";
+import { seededHidden } from "../engram/seeded_hidden_oracle.ts";
+import { goldenPath } from "../golden/golden_data.ts";
+import { goldenTensors, TensorFile } from "../golden/golden_tensors.ts";
+import { assertNearBf16, assertSameBits, bf16Number } from "../kernels/bf16_oracle.ts";
+import { assertGates } from "../kernels/gate_oracle.ts";
+import { slackOf } from "../kernels/project_oracle.ts";
+import { cli } from "../run_cli.ts";
+import { realTokenizer } from "../tokenizer/golden_tokenizers.ts";
+
+const TEXT = "The quick brown fox jumps over the lazy dog.\nNaïve ΟΔΥΣΣΕΥΣ, 四大 don't stop.";
+
+const SIZES: ModelSizes = {
+  layerIds: [2, 5],
+  maxNgramSize: 3,
+  nHeads: 2,
+  headDim: 32,
+  vocabSize: 50,
+  hidden: 32,
+  copies: 2,
+  eps: 1e-20,
+};
+
+/** Configurations unlike the released one. */
+const MODELS: Record<string, ModelSizes> = {
+  "small and square": SIZES,
+  "hidden off every tile, a row of 40 values, 3 copies": {
+    ...SIZES,
+    hidden: 45,
+    headDim: 40,
+    copies: 3,
+    eps: 1e-6,
+  },
+  "one layer, one copy, one column": {
+    ...SIZES,
+    layerIds: [0],
+    maxNgramSize: 2,
+    nHeads: 1,
+    headDim: 48,
+    copies: 1,
+    hidden: 17,
+  },
+  "5-grams of 3 heads, 3 layers, padding rows": {
+    ...SIZES,
+    layerIds: [9, 1, 4],
+    maxNgramSize: 5,
+    nHeads: 3,
+    headDim: 16,
+    paddingRows: 13,
+  },
+  "int8 rows": { ...SIZES, kind: "int8", headDim: 40 },
+  "packed rows": { ...SIZES, kind: "packed" },
+  "bf16 rows and weights": { ...SIZES, kind: "bf16", wkv: "bf16" },
+  "f16 rows": { ...SIZES, kind: "f16" },
+  "f32 rows, weights in tiles of 16 × 64": { ...SIZES, kind: "f32", block: [16, 64] },
+};
+
+for (const [name, sizes] of Object.entries(MODELS)) {
+  Deno.test(`eval is the module of a model with ${name}`, async () => {
+    await inFolder(async (folder) => {
+      const model = new SyntheticModel(sizes);
+      model.write(folder);
+      const [text, out] = [join(folder, "text.txt"), join(folder, "out.safetensors")];
+      Deno.writeTextFileSync(text, TEXT);
+      const dead = ["--dead-token", String(await deadToken())];
+      const args = ["eval", folder, "--text", text, "--seed", "11", ...dead, "--device", "cpu"];
+      const { code, err } = await cli(...args, "--keep", "rows,kv,hidden", "--out", out);
+      assert.equal(code, 0, err);
+      checkModule(model, new TensorFile(out));
+    });
+  });
+}
+
+/** Every tensor of an output against the oracles, each from the one before. */
+function checkModule(model: SyntheticModel, file: TensorFile): void {
+  const { copies, hidden } = model.sizes;
+  const tokenIds = file.get("token_ids", "I32").values;
+  const dead = file.get("dead", "U8").values;
+  const tokens = tokenIds.length;
+  assert.ok(tokens > 20 && dead.includes(1) && dead.includes(0));
+  assert.deepEqual([...file.get("starts", "I64").values], [0n, BigInt(tokens)]);
+  const ids = model.ids(tokenIds, dead);
+  model.layers.forEach(({ id }, layer) => {
+    const name = `layers.${id}`;
+    const rows = file.get(`${name}.rows`, "BF16");
+    assert.deepEqual(rows.shape, [tokens, model.columns, model.sizes.headDim]);
+    assertSameBits(rows.values, model.rows(layer, model.layerIds(layer, ids)), `${name}.rows`);
+    const kv = file.get(`${name}.kv`, "BF16");
+    assert.deepEqual(kv.shape, [tokens, (copies + 1) * hidden]);
+    const { sums, sizes } = model.project(layer, rows.values, tokens);
+    assertNearBf16(kv.values, sums, `${name}.kv`, { slack: slackOf(sizes) });
+    const stream = file.get(`${name}.hidden`, "BF16").values;
+    assertSameBits(stream, seededHidden(11, id, 0, tokens * copies * hidden), `${name}.hidden`);
+    const mask = dead.map((isDead) => 1 - isDead);
+    const wanted = model.gate(layer, { tokens, stream, kv: kv.values, mask });
+    const gate = file.get(`${name}.gate`, "F32");
+    assert.deepEqual(gate.shape, [tokens, copies]);
+    assertGates(gate.values, wanted.gate);
+    const output = file.get(`${name}.output`, "BF16");
+    assert.deepEqual(output.shape, [tokens, copies, hidden]);
+    assertNearBf16(output.values, wanted.output, `${name}.output`, {
+      slack: (i) => wanted.sizes[i] * 2e-6,
+    });
+  });
+}
+
+/** A token that the text holds. */
+async function deadToken(): Promise<number> {
+  const { loadTokenizer } = await import("../../lib/tokenizer/load_tokenizer.ts");
+  const tokenizer = await loadTokenizer(goldenPath("tokenizers/small_bytelevel.json"));
+  return (await tokenizer.encode(TEXT))[6];
+}
+
+Deno.test("eval of the golden checkpoint gives the golden gates and outputs", async () => {
+  await inFolder(async (folder) => {
+    const expected = goldenTensors("mini/expected.safetensors");
+    const [text, out] = [join(folder, "text.txt"), join(folder, "out.safetensors")];
+    Deno.writeTextFileSync(text, expected.metadata.text);
+    // The golden text's two dead tokens stand nowhere else in it.
+    const tokenIds = expected.get("token_ids", "I32").values;
+    const deadIds = [...tokenIds].filter((_, t) => expected.get("dead", "U8").values[t]);
+    const { code, err } = await cli(
+      "eval",
+      goldenPath("mini"),
+      ...["--text", text, "--tokenizer", await realTokenizer("deepseek_v3")],
+      ...deadIds.flatMap((id) => ["--dead-token", String(id)]),
+      ...["--hidden", goldenPath("mini/expected.safetensors")],
+      ...["--keep", "kv,rows", "--out", out, "--device", "cpu"],
+    );
+    assert.equal(code, 0, err);
+    const file = new TensorFile(out);
+    assert.deepEqual(file.get("token_ids", "I32").values, tokenIds);
+    assert.deepEqual(file.get("dead", "U8").values, expected.get("dead", "U8").values);
+    for (const name of ["layers.1", "layers.14"]) {
+      const rows = expected.get(`${name}.rows_bf16_bits`, "I32").values;
+      assertSameBits(file.get(`${name}.rows`, "BF16").values, rows, `${name}.rows`);
+      const kv = Array.from(expected.get(`${name}.kv`, "BF16").values, bf16Number);
+      assertNearBf16(file.get(`${name}.kv`, "BF16").values, kv, name, { slack: () => 2e-5 });
+      assertGates(
+        file.get(`${name}.gate`, "F32").values,
+        expected.get(`${name}.gate_f64`, "F64").values,
+      );
+      assertNearBf16(
+        file.get(`${name}.output`, "BF16").values,
+        expected.get(`${name}.output_f64`, "F64").values,
+        name,
+      );
+    }
+  });
+});
+
+/** A small model and a text, in a folder of their own. */
+async function withModel(
+  test: (model: { folder: string; text: string; args: string[] }) => Promise<void>,
+  text = TEXT,
+): Promise<void> {
+  await inFolder(async (root) => {
+    const folder = new SyntheticModel(SIZES).write(join(root, "model"));
+    const path = join(root, "text.txt");
+    Deno.writeTextFileSync(path, text);
+    await test({ folder: root, text: path, args: ["eval", folder, "--device", "cpu"] });
+  });
+}
+
+Deno.test("eval without --out shows tokens with their gates, dead ones marked", async () => {
+  await withModel(async ({ text, args }) => {
+    const dead = String(await deadToken());
+    const flags = ["--text", text, "--seed", "3", "--dead-token", dead];
+    const shown = await cli(...args, ...flags);
+    assert.equal(shown.code, 0, shown.err);
+    assert.match(shown.out, /tokens of 1 requests, 1 dead; hidden from seed 3/);
+    assert.match(shown.out, new RegExp(`^ *6 +${dead} .* dead +dead$`, "m"));
+    for (const id of [2, 5]) assert.match(shown.out, new RegExp(`layer ${id}: mean gate 0\\.`));
+    assert.match(shown.out, /strongest\n.*\n/);
+    assert.match(shown.out, /weakest\n.*\n/);
+    assert.match(shown.err, /device: CPU/);
+
+    const { json } = await cli(...args, ...flags, "--json");
+    const value = json();
+    assert.equal(value.dead_tokens, 1);
+    assert.deepEqual(value.layers.map((layer: { layer_id: number }) => layer.layer_id), [2, 5]);
+    for (const { strongest, weakest, min_gate, max_gate, mean_gate } of value.layers) {
+      const means = strongest.map((entry: { mean: number }) => entry.mean);
+      assert.deepEqual(means, [...means].sort((a, b) => b - a));
+      assert.ok(min_gate > 0 && min_gate <= weakest[0].mean && max_gate >= means[0]);
+      assert.ok(min_gate < mean_gate && mean_gate < max_gate);
+      assert.ok(![...strongest, ...weakest].some((entry) => entry.dead));
+    }
+  });
+});
+
+Deno.test("eval of many texts: each is a request of its own; an empty one has no tokens", async () => {
+  await withModel(async ({ folder, text, args }) => {
+    const empty = join(folder, "empty.txt");
+    Deno.writeTextFileSync(empty, "");
+    const one = join(folder, "one.safetensors");
+    const three = join(folder, "three.safetensors");
+    await cli(...args, "--text", text, "--seed", "1", "--keep", "rows", "--out", one);
+    const done = await cli(
+      ...args,
+      ...["--text", text, empty, text, "--seed", "1", "--keep", "rows", "--out", three, "--json"],
+    );
+    assert.equal(done.code, 0, done.err);
+    assert.equal(done.json().requests, 3);
+    const [first, all] = [new TensorFile(one), new TensorFile(three)];
+    const tokens = first.get("token_ids", "I32").values.length;
+    assert.deepEqual(
+      [...all.get("starts", "I64").values].map(Number),
+      [0, tokens, tokens, 2 * tokens],
+    );
+    const rows = first.get("layers.2.rows", "BF16").values;
+    assert.deepEqual(all.get("layers.2.rows", "BF16").values, Uint16Array.of(...rows, ...rows));
+
+    const none = join(folder, "none.safetensors");
+    const nothing = await cli(...args, "--text", empty, "--seed", "1", "--out", none);
+    assert.equal(nothing.code, 0, nothing.err);
+    assert.deepEqual(new TensorFile(none).get("layers.5.output", "BF16").shape, [0, 2, 32]);
+    const shown = await cli(...args, "--text", empty, "--seed", "1");
+    assert.match(shown.out, /0 tokens of 1 requests/);
+    assert.match(shown.out, /layer 2: no live token/);
+  });
+});
+
+Deno.test("eval as JSON lines", async () => {
+  await withModel(async ({ folder, text, args }) => {
+    const [tensors, lines] = [join(folder, "o.safetensors"), join(folder, "o.jsonl")];
+    await cli(...args, "--text", text, "--seed", "1", "--out", tensors);
+    const { code, err } = await cli(...args, "--text", text, "--seed", "1", "--out", lines);
+    assert.equal(code, 0, err);
+    const file = new TensorFile(tensors);
+    const parsed = Deno.readTextFileSync(lines).trimEnd().split("\n").map((l) => JSON.parse(l));
+    assert.deepEqual(parsed.map((line) => line.token_id), [...file.get("token_ids", "I32").values]);
+    assert.deepEqual(
+      parsed.flatMap((line) => line["layers.5.gate"]),
+      [...file.get("layers.5.gate", "F32").values],
+    );
+    assert.deepEqual(
+      parsed.flatMap((line) => line["layers.2.output"].flat()),
+      Array.from(file.get("layers.2.output", "BF16").values, bf16Number),
+    );
+    assert.deepEqual(Object.keys(parsed[0]).slice(0, 4), [
+      "request",
+      "position",
+      "token_id",
+      "dead",
+    ]);
+  });
+});
+
+Deno.test("eval refuses what cannot be meant, and leaves no file", async () => {
+  await withModel(async ({ folder, text, args }) => {
+    const out = join(folder, "out.safetensors");
+    const golden = goldenPath("mini/expected.safetensors");
+    const cases: [flags: string[], code: number, says: RegExp][] = [
+      [["--text", text], 2, /neither --hidden nor --seed, wanted one/],
+      [["--text", text, "--seed", "1", "--hidden", golden], 2, /both --hidden and --seed/],
+      [["--seed", "1"], 2, /neither --text nor --ids/],
+      [["--text", text, "--seed", "-1"], 2, /--seed/],
+      [["--text", text, "--seed", "1", "--keep", "rows,bats"], 2, /found "bats"/],
+      [["--text", text, "--hidden", golden], 3, /no tensor "layers.2.hidden"/],
+      [["--text", text, "--hidden", join(folder, "none")], 4, /none/],
+      [["--text", join(folder, "none.txt"), "--seed", "1"], 4, /no such file/],
+    ];
+    for (const [flags, code, says] of cases) {
+      const found = await cli(...args, ...flags, "--out", out);
+      assert.equal(found.code, code, `${flags}: ${found.err}`);
+      assert.match(found.err, says);
+      assert.doesNotMatch(found.err, /Internal error/);
+    }
+    const alone = await cli(...args, "--text", text, "--seed", "1", "--keep", "kv");
+    assert.match(alone.err, /--keep without --out/);
+    const ending = await cli(...args, "--text", text, "--seed", "1", "--out", `${out}.txt`);
+    assert.match(ending.err, /wanted one of \.safetensors/);
+    assert.deepEqual(namesIn(folder), ["model", "text.txt"]);
+
+    await cli(...args, "--text", text, "--seed", "1", "--keep", "hidden", "--out", out);
+    const again = await cli(...args, "--text", text, "--seed", "1", "--out", out);
+    assert.equal(again.code, 4);
+    assert.match(again.err, /--force/);
+    const other = join(folder, "other.txt");
+    Deno.writeTextFileSync(other, "Another text");
+    const mismatch = await cli(...args, "--text", other, "--hidden", out);
+    assert.equal(mismatch.code, 5, mismatch.err);
+    const written = await cli(
+      ...args,
+      ...["--text", other, "--hidden", out, "--out", out, "--force"],
+    );
+    assert.equal(written.code, 5);
+    const same = await cli(...args, "--text", text, "--hidden", out);
+    assert.equal(same.code, 0, same.err);
+  });
+});
+
+Deno.test("eval ends at a signal and leaves no file", async () => {
+  await withModel(async ({ folder, text, args }) => {
+    const { run } = await import("../../cli/run.ts");
+    const streams = { out() {}, err() {}, terminal: false, outTerminal: false };
+    const flags = [...args, "--text", text, "--seed", "1", "--out", join(folder, "o.safetensors")];
+    assert.equal(await run(flags, streams, AbortSignal.abort()), 130);
+    assert.deepEqual(namesIn(folder), ["model", "text.txt"]);
+  });
+});
