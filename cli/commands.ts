@@ -1,6 +1,7 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { benchCommand } from "./commands/bench.ts";
 import { completionsCommand } from "./commands/completions.ts";
+import { demoCommand } from "./commands/demo.ts";
 import { evalCommand } from "./commands/eval.ts";
 import { hashCommand } from "./commands/hash.ts";
 import { inspectCommand } from "./commands/inspect.ts";
@@ -21,5 +22,6 @@ export const COMMANDS: readonly (() => CommandUnknownOpts)[] = [
   lookupCommand,
   evalCommand,
   benchCommand,
+  demoCommand,
   completionsCommand,
 ];

@@ -1,6 +1,7 @@
 import { Option } from "@commander-js/extra-typings";
 import type { Kernels } from "../lib/engram/kernels.ts";
 import type { Printer } from "./printer.ts";
+import { quietVulkan } from "./quiet_vulkan.ts";
 
 /** Where kernels can run. */
 export const DEVICES = ["auto", "gpu", "cpu"] as const;
@@ -16,6 +17,7 @@ export async function openDevice(
   device: (typeof DEVICES)[number],
   printer: Pick<Printer, "note">,
 ): Promise<Kernels> {
+  quietVulkan();
   const { openKernels } = await import("../lib/gpu/open_kernels.ts");
   const { kernels, note } = await openKernels(device);
   printer.note(`device: ${note}`);

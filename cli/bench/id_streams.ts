@@ -1,3 +1,5 @@
+import { mulberry32 } from "../random.ts";
+
 /** Kinds of token streams a benchmark can be fed with. */
 export const ID_KINDS = ["random", "zipf", "repeated", "text"] as const;
 
@@ -27,17 +29,6 @@ export function idStream(
     case "repeated":
       return new Int32Array(count).fill(Math.floor(vocabulary / 2));
   }
-}
-
-/** Tommy Ettinger's public-domain mulberry32: uniform in [0, 1). */
-export function mulberry32(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** Distinct values of `ids`. */

@@ -1,0 +1,9 @@
+/**
+ * Mesa prints errors on stderr where `XDG_RUNTIME_DIR` is not set, as in containers and services.
+ * Gives it a folder for this process; does nothing where the environment may not be touched.
+ */
+export function quietVulkan(): void {
+  if (Deno.build.os !== "linux") return;
+  if (Deno.permissions.querySync({ name: "env" }).state !== "granted") return;
+  if (!Deno.env.get("XDG_RUNTIME_DIR")) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
+}
