@@ -212,7 +212,7 @@ async function fill(bytes: Uint8Array, { response, alive }: Answer): Promise<num
     }
   } catch (error) {
     // The bytes that came are good; the caller asks for the rest.
-    if (done === 0 || !(error instanceof TypeError)) throw asPassing(error);
+    if (done === 0) throw asPassing(error);
   } finally {
     await reader.cancel().catch(() => {});
     reader.releaseLock();
