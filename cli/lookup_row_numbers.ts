@@ -4,25 +4,25 @@ import { buildLayout } from "../lib/layout/build_layout.ts";
 import { SafetensorsWriter } from "../lib/safetensors/safetensors_writer.ts";
 import type { Context } from "./command.ts";
 import { layerRowsOf, type LookupJob, type LookupResult, RowDigest } from "./lookup_job.ts";
-import { openRowRequests } from "./row_requests.ts";
+import type { RowRequests } from "./row_requests.ts";
 
 /** Row numbers looked up at once. */
 const BATCH_ROWS = 65_536;
 
-/** Looks up rows by number: the file at `path` names them by layer. */
+/** Looks up rows by number. */
 export async function lookUpRowNumbers(
   job: LookupJob,
-  path: string,
+  requests: RowRequests,
   { progress, signal }: Context,
 ): Promise<LookupResult> {
   const { checkpoint, kernels, choice, out, force } = job;
+  const { path } = requests;
   if (out !== undefined && !out.endsWith(".safetensors")) {
     throw new EngramError(
       "usage",
       `Cannot write rows by number to \`${out}\`: wanted a .safetensors file`,
     );
   }
-  using requests = await openRowRequests(path);
   // Row numbers need no hash; only a split over ranks needs the layout.
   const layout = choice ? buildLayout(checkpoint.config) : null;
   const layers = requests.layers.map((request) => {

@@ -2,21 +2,19 @@ import { layerIds } from "../lib/engram/layer_ids.ts";
 import { RequestStream } from "../lib/hash/request_stream.ts";
 import type { Context } from "./command.ts";
 import { layerRowsOf, type LookupJob, type LookupResult, RowDigest } from "./lookup_job.ts";
-import { openTokenInput } from "./token_input.ts";
+import type { TokenInput } from "./token_input.ts";
 import { runTokenJob } from "./token_job.ts";
-import type { TokenOptions } from "./token_options.ts";
 
 /** Decoded bytes of a batch: enough that reads are sorted over many rows. */
 const BATCH_BYTES = 2 ** 26;
 
-/** Looks up the rows of the tokens that `options` name, batch by batch. */
+/** Looks up the rows of all tokens of `input`, batch by batch. */
 export async function lookUpTokens(
   job: LookupJob,
-  options: TokenOptions,
+  input: TokenInput,
   context: Context,
 ): Promise<LookupResult> {
   const { checkpoint, kernels, out, force } = job;
-  const input = await openTokenInput(options, checkpoint, context);
   const { layout, padId } = input;
   const layers = checkpoint.layers.map((layer) => {
     const index = layout.layers.findIndex(({ layerId }) => layerId === layer.layerId);

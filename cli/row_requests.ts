@@ -16,6 +16,8 @@ export interface LayerRequest {
 
 /** The row numbers a file asks for. */
 export interface RowRequests extends Disposable {
+  /** The file. */
+  readonly path: string;
   /** By layer, in the order of their ids. */
   readonly layers: readonly LayerRequest[];
 }
@@ -54,7 +56,7 @@ async function fromSafetensors(path: string): Promise<RowRequests> {
     });
   }
   layers.sort((a, b) => a.layerId - b.layerId);
-  return { layers, [Symbol.dispose]: () => file.close() };
+  return { path, layers, [Symbol.dispose]: () => file.close() };
 }
 
 async function* int64Pieces(tensor: Tensor, most: number): AsyncGenerator<Float64Array> {
@@ -104,7 +106,7 @@ function fromJson(path: string): RowRequests {
     };
   });
   layers.sort((a, b) => a.layerId - b.layerId);
-  return { layers, [Symbol.dispose]: () => {} };
+  return { path, layers, [Symbol.dispose]: () => {} };
 }
 
 function fault(path: string, found: string): EngramError {

@@ -95,21 +95,16 @@ function jsonLines(path: string, { tensors, force }: TokenOutputPlan): TokenOutp
           request++;
           position = 0;
         }
-        const line: Record<string, unknown> = {
-          request,
-          position: position++,
-          token_id: tokenId,
-          dead: dead[t] === 1,
-        };
-        tensors.forEach(({ name, dtype, shape }, i) => {
+        const head = { request, position: position++, token_id: tokenId, dead: dead[t] === 1 };
+        const entries = tensors.map(({ name, dtype, shape }, i) => {
           const size = shape.reduce((product, n) => product * n, 1);
           const entry = Array.from(
             values[i].subarray(t * size, (t + 1) * size),
             dtype === "BF16" ? fromBf16 : Number,
           );
-          line[name] = nested(entry, shape);
+          return `,${JSON.stringify(name)}:${nested(entry, shape)}`;
         });
-        file.write(encoder.encode(JSON.stringify(line) + "\n"));
+        file.write(encoder.encode(`${JSON.stringify(head).slice(0, -1)}${entries.join("")}}\n`));
       });
     },
     commit: () => file.commit(),
@@ -117,16 +112,21 @@ function jsonLines(path: string, { tensors, force }: TokenOutputPlan): TokenOutp
   };
 }
 
-/** Flat values as nested lists of `shape`; NaN and infinities, which JSON lacks, as strings. */
-function nested(values: readonly number[], shape: readonly number[]): unknown[] {
-  if (shape.length < 2) {
-    return values.map((value) => (Number.isFinite(value) ? value : String(value)));
-  }
+/** Flat values as JSON lists nested by `shape`. */
+function nested(values: readonly number[], shape: readonly number[]): string {
+  if (shape.length < 2) return `[${values.map(number).join(",")}]`;
   const size = values.length / shape[0];
-  return Array.from(
+  const parts = Array.from(
     { length: shape[0] },
     (_, i) => nested(values.slice(i * size, (i + 1) * size), shape.slice(1)),
   );
+  return `[${parts.join(",")}]`;
+}
+
+/** A number that reads back as itself; NaN and infinities, which JSON lacks, as strings. */
+function number(value: number): string {
+  if (Object.is(value, -0)) return "-0.0";
+  return Number.isFinite(value) ? String(value) : `"${value}"`;
 }
 
 function bytesOf(view: ArrayBufferView): Uint8Array {

@@ -6,6 +6,9 @@ import { begin, command } from "../command.ts";
 import { deviceOption, openDevice } from "../device.ts";
 import { lookUpRowNumbers } from "../lookup_row_numbers.ts";
 import { lookUpTokens } from "../lookup_tokens.ts";
+import type { LookupResult } from "../lookup_job.ts";
+import { openRowRequests } from "../row_requests.ts";
+import { openTokenInput } from "../token_input.ts";
 import { integer } from "../options.ts";
 import { table } from "../printer.ts";
 import { checkTokenOutput } from "../token_output.ts";
@@ -49,45 +52,44 @@ export function lookupCommand() {
       const { out, rows, force = false } = options;
       if (out !== undefined) checkTokenOutput(out, force);
       const choice = rankChoice(options);
-      const checkpoint = await openCheckpoint(place);
-      try {
-        for (const warning of checkpoint.warnings) context.printer.warn(warning);
-        if (rows !== undefined && (options.text ?? options.ids) !== undefined) {
-          throw new EngramError("usage", "Cannot use --rows with --text or --ids: wanted one", {
-            hint: "--rows takes row numbers as they are; nothing is hashed",
-          });
-        }
-        const kernels = await openDevice(options.device, context.printer);
-        try {
-          const job = { checkpoint, kernels, choice, out, force };
-          const result = rows === undefined
-            ? await lookUpTokens(job, options, context)
-            : await lookUpRowNumbers(job, rows, context);
-          const { layers, ...head } = result;
-          context.printer.result({ ...head, layers, out: out ?? null }, () =>
-            [
-              ...(head.tokens === null ? [] : [
-                `${count(head.tokens)} tokens of ${count(head.requests!)} requests, ` +
-                `${count(head.dead_tokens!)} dead`,
-              ]),
-              table(
-                ["layer", "rows looked up", "shape", "sha256 of their bf16 values"],
-                layers.map((layer) => [
-                  layer.layer_id,
-                  count(layer.rows),
-                  layer.shape.join(" × "),
-                  layer.sha256,
-                ]),
-              ),
-              ...(out === undefined ? [] : [`written to ${out}`]),
-            ].join("\n"));
-        } finally {
-          kernels.close();
-        }
-      } finally {
-        checkpoint.close();
+      if (rows !== undefined && (options.text ?? options.ids) !== undefined) {
+        throw new EngramError("usage", "Cannot use --rows with --text or --ids: wanted one", {
+          hint: "--rows takes row numbers as they are; nothing is hashed",
+        });
       }
+      using stack = new DisposableStack();
+      const checkpoint = stack.adopt(await openCheckpoint(place), (opened) => opened.close());
+      for (const warning of checkpoint.warnings) context.printer.warn(warning);
+      const wanted = rows === undefined
+        ? await openTokenInput(options, checkpoint, context)
+        : stack.use(await openRowRequests(rows));
+      const kernels = stack.adopt(
+        await openDevice(options.device, context.printer),
+        (opened) => opened.close(),
+      );
+      const job = { checkpoint, kernels, choice, out, force };
+      const result = "chunks" in wanted
+        ? await lookUpTokens(job, wanted, context)
+        : await lookUpRowNumbers(job, wanted, context);
+      context.printer.result({ ...result, out: out ?? null }, () => lookupText(result, out));
     });
+}
+
+function lookupText({ tokens, requests, dead_tokens, layers }: LookupResult, out?: string): string {
+  const lines = tokens === null
+    ? []
+    : [`${count(tokens)} tokens of ${count(requests!)} requests, ${count(dead_tokens!)} dead`];
+  lines.push(table(
+    ["layer", "rows looked up", "shape", "sha256 of their bf16 values"],
+    layers.map((layer) => [
+      layer.layer_id,
+      count(layer.rows),
+      layer.shape.join(" × "),
+      layer.sha256,
+    ]),
+  ));
+  if (out !== undefined) lines.push(`written to ${out}`);
+  return lines.join("\n");
 }
 
 /** The split that --tp, --dp, --split and --rank ask for; null without --tp. */
