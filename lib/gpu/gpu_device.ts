@@ -18,6 +18,26 @@ export interface Timing {
   readonly querySet: GPUQuerySet;
 }
 
+/** Dispatches made ready to run. */
+export interface Plan {
+  /** The kernels' names, for messages. */
+  readonly name: string;
+  /** The dispatches, in order. */
+  readonly steps: readonly Step[];
+  /** Gives its uniforms to other plans; it must not be run any more. */
+  release(): void;
+}
+
+/** One dispatch of a plan. */
+export interface Step {
+  /** What runs. */
+  readonly pipeline: GPUComputePipeline;
+  /** On what. */
+  readonly bindGroup: GPUBindGroup;
+  /** Workgroups. */
+  readonly grid: readonly [x: number, y: number, z: number];
+}
+
 /** A WebGPU device with what kernels need around it: pipelines, buffers and checked submits. */
 export class GpuDevice {
   /** The device itself. */
@@ -118,24 +138,51 @@ export class GpuDevice {
     downloads: readonly Download[] = [],
     timing?: Timing,
   ): Promise<Uint8Array<ArrayBuffer>[]> {
-    const names = [...new Set(dispatches.map((d) => d.kernel.name))].join(", ");
+    const plan = await this.prepare(dispatches);
+    const results = this.run(plan, downloads, timing);
+    plan.release();
+    return await results;
+  }
+
+  /** Readies `dispatches` to be run many times: what remains for each run is little. */
+  async prepare(dispatches: readonly Dispatch[]): Promise<Plan> {
+    const name = [...new Set(dispatches.map((d) => d.kernel.name))].join(", ") || "a copy";
     const pipelines: GPUComputePipeline[] = [];
     for (const dispatch of dispatches) pipelines.push(await this.pipeline(dispatch.kernel));
-    const staging: GPUBuffer[] = [];
-    for (const { size } of downloads) staging.push(await this.#takeStaging(size));
-    const uniforms = dispatches.length > 0
-      ? await this.#takeUniforms(dispatches.length * UNIFORM_STEP)
-      : undefined;
-    await this.#checked(`run ${names || "a copy"}`, () => {
+    if (dispatches.length === 0) return { name, steps: [], release() {} };
+    const uniforms = await this.#takeUniforms(dispatches.length * UNIFORM_STEP);
+    const steps = await this.#checked(`bind ${name}`, () => {
+      const values = new Uint32Array(dispatches.length * UNIFORM_STEP / 4);
+      dispatches.forEach((d, i) => values.set(d.uniforms, i * UNIFORM_STEP / 4));
+      this.device.queue.writeBuffer(uniforms, 0, values);
+      return dispatches.map(({ buffers, grid }, i) => ({
+        pipeline: pipelines[i],
+        grid,
+        bindGroup: this.#bind(pipelines[i], [
+          { buffer: uniforms, offset: i * UNIFORM_STEP, size: UNIFORM_STEP },
+          ...buffers.map(asBinding),
+        ]),
+      }));
+    });
+    // The queue keeps order, so a later plan may rewrite the uniforms as soon as the last run is submitted.
+    return { name, steps, release: () => void this.#uniforms.push(uniforms) };
+  }
+
+  /** Runs a prepared plan; see {@linkcode GpuDevice.submit}. */
+  async run(
+    plan: Plan,
+    downloads: readonly Download[] = [],
+    timing?: Timing,
+  ): Promise<Uint8Array<ArrayBuffer>[]> {
+    const staging = downloads.map(({ size }) => this.#takeStaging(size));
+    await this.#checked(`run ${plan.name}`, () => {
       const encoder = this.device.createCommandEncoder();
-      if (uniforms) this.#encode(encoder, dispatches, pipelines, uniforms, timing);
+      encode(encoder, plan, timing);
       downloads.forEach(({ buffer, size }, i) => {
         if (size > 0) encoder.copyBufferToBuffer(buffer, 0, staging[i], 0, Math.ceil(size / 4) * 4);
       });
       this.device.queue.submit([encoder.finish()]);
     });
-    // The queue keeps order, so a later submit may rewrite these at once.
-    if (uniforms) this.#uniforms.push(uniforms);
     return await Promise.all(downloads.map(({ size }, i) => this.#read(staging[i], size)));
   }
 
@@ -150,42 +197,11 @@ export class GpuDevice {
     this.device.destroy();
   }
 
-  #encode(
-    encoder: GPUCommandEncoder,
-    dispatches: readonly Dispatch[],
-    pipelines: readonly GPUComputePipeline[],
-    uniforms: GPUBuffer,
-    timing?: Timing,
-  ): void {
-    const values = new Uint32Array(dispatches.length * UNIFORM_STEP / 4);
-    dispatches.forEach((d, i) => values.set(d.uniforms, i * UNIFORM_STEP / 4));
-    this.device.queue.writeBuffer(uniforms, 0, values);
-    // A pass for each dispatch only where each is timed: passes cost time.
-    let pass = timing ? undefined : encoder.beginComputePass();
-    dispatches.forEach((dispatch, i) => {
-      if (timing) {
-        pass = encoder.beginComputePass({
-          timestampWrites: {
-            querySet: timing.querySet,
-            beginningOfPassWriteIndex: 2 * i,
-            endOfPassWriteIndex: 2 * i + 1,
-          },
-        });
-      }
-      const resources: GPUBindingResource[] = dispatch.buffers.map(asBinding);
-      resources.unshift({ buffer: uniforms, offset: i * UNIFORM_STEP, size: UNIFORM_STEP });
-      pass!.setPipeline(pipelines[i]);
-      pass!.setBindGroup(
-        0,
-        this.device.createBindGroup({
-          layout: pipelines[i].getBindGroupLayout(0),
-          entries: resources.map((resource, binding) => ({ binding, resource })),
-        }),
-      );
-      pass!.dispatchWorkgroups(...dispatch.grid);
-      if (timing) pass!.end();
+  #bind(pipeline: GPUComputePipeline, resources: readonly GPUBindingResource[]): GPUBindGroup {
+    return this.device.createBindGroup({
+      layout: pipeline.getBindGroupLayout(0),
+      entries: resources.map((resource, binding) => ({ binding, resource })),
     });
-    if (!timing) pass!.end();
   }
 
   async #read(staging: GPUBuffer, size: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -203,14 +219,13 @@ export class GpuDevice {
     return bytes;
   }
 
-  async #takeStaging(size: number): Promise<GPUBuffer> {
-    return this.#take(this.#staging, size) ??
-      await this.#checked("allocate a download buffer", () =>
-        this.device.createBuffer({
-          label: "download",
-          size: roomFor(size),
-          usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-        }));
+  /** A failed allocation shows when the buffer is used. */
+  #takeStaging(size: number): GPUBuffer {
+    return this.#take(this.#staging, size) ?? this.device.createBuffer({
+      label: "download",
+      size: roomFor(size),
+      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    });
   }
 
   async #takeUniforms(size: number): Promise<GPUBuffer> {
@@ -265,6 +280,28 @@ export class GpuDevice {
       },
     );
   }
+}
+
+function encode(encoder: GPUCommandEncoder, { steps }: Plan, timing?: Timing): void {
+  if (steps.length === 0) return;
+  // A pass for each dispatch only where each is timed: passes cost time.
+  let pass = timing ? undefined : encoder.beginComputePass();
+  steps.forEach(({ pipeline, bindGroup, grid }, i) => {
+    if (timing) {
+      pass = encoder.beginComputePass({
+        timestampWrites: {
+          querySet: timing.querySet,
+          beginningOfPassWriteIndex: 2 * i,
+          endOfPassWriteIndex: 2 * i + 1,
+        },
+      });
+    }
+    pass!.setPipeline(pipeline);
+    pass!.setBindGroup(0, bindGroup);
+    pass!.dispatchWorkgroups(...grid);
+    if (timing) pass!.end();
+  });
+  if (!timing) pass!.end();
 }
 
 function asBinding(bound: GPUBuffer | BufferRange): GPUBindingResource {

@@ -1,14 +1,8 @@
-import lookupAny from "../../shaders/lookup_any.wgsl" with { type: "text" };
-import lookupFp8 from "../../shaders/lookup_fp8.wgsl" with { type: "text" };
-import bf16 from "../../shaders/bf16.wgsl" with { type: "text" };
 import type { KernelTable } from "../engram/kernels.ts";
 import type { RowEncoding } from "../table/row_store.ts";
 import type { GpuDevice } from "./gpu_device.ts";
-import { type Dispatch, gridOf, type Kernel } from "./kernel.ts";
-
-/** Bindings of a lookup beside the table's: sizes, ids, columns, output. */
-const OWN_BINDINGS = 4;
-const KINDS = { fp8: 0, int8: 1, bf16: 2, f16: 3, f32: 4 } as const;
+import { type Dispatch, gridOf } from "./kernel.ts";
+import { hasFastKernel, OWN_BINDINGS, plainLookup } from "./table_source.ts";
 
 /** How a table is split over buffers. */
 export interface Split {
@@ -134,7 +128,7 @@ export class GpuTable {
     for (let from = 0; from < this.chunks.length; from += chunksPerDispatch) {
       const chunks = this.chunks.slice(from, from + chunksPerDispatch);
       dispatches.push({
-        kernel: kernelOf(this.encoding, fast, chunks.length, chunkRows),
+        kernel: plainLookup(this.encoding, chunks.length, chunkRows),
         uniforms: [
           fast ? rowsOut : rowsOut * headDim,
           buffers.columns,
@@ -169,64 +163,13 @@ export function splitOf(limits: GPUSupportedLimits, encoding: RowEncoding): Spli
   const bytes = Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize);
   const widest = Math.max(encoding.codeBytes, encoding.scaleBytes);
   const bindings = Math.min(
-    limits.maxStorageBuffersPerShaderStage - OWN_BINDINGS + 1,
-    limits.maxBindingsPerBindGroup - OWN_BINDINGS,
+    limits.maxStorageBuffersPerShaderStage - OWN_BINDINGS.plain + 1,
+    limits.maxBindingsPerBindGroup - OWN_BINDINGS.plain,
   );
   return {
     chunkRows: Math.floor((bytes - 16) / widest),
     chunksPerDispatch: Math.max(1, Math.floor(bindings / 2)),
   };
-}
-
-/** Whether rows are fp8 of a width the vectorised kernel takes. */
-export function hasFastKernel({ kind, headDim }: RowEncoding): boolean {
-  return kind === "fp8" && headDim % 8 === 0;
-}
-
-function kernelOf(
-  encoding: RowEncoding,
-  fast: boolean,
-  chunks: number,
-  chunkRows: number,
-): Kernel {
-  const { kind, headDim, codeBytes, scaleBytes } = encoding;
-  const bindings = tableBindings(chunks, fast ? "vec2<u32>" : "u32", scaleBytes > 0);
-  return fast
-    ? {
-      name: "lookup_fp8",
-      source: `${bindings}\n${lookupFp8}`,
-      constants: { LANES: headDim / 8, CHUNK_ROWS: chunkRows, SCALE_BYTES: scaleBytes },
-    }
-    : {
-      name: "lookup_any",
-      source: `${bf16}\n${bindings}\n${lookupAny}`,
-      constants: {
-        KIND: KINDS[kind],
-        HEAD_DIM: headDim,
-        CHUNK_ROWS: chunkRows,
-        CODE_BYTES: codeBytes,
-        SCALE_BYTES: scaleBytes,
-      },
-    };
-}
-
-/** WGSL that binds a table's buffers and reads element `at` of one of them. */
-function tableBindings(chunks: number, codes: string, hasScales: boolean): string {
-  const bind = (name: string, first: number, type: string) =>
-    Array.from(
-      { length: chunks },
-      (_, i) => `@group(0) @binding(${first + i}) var<storage, read> ${name}${i}: array<${type}>;`,
-    ).join("\n") +
-    `\nfn ${name}_at(chunk: u32, at: u32) -> ${type} {\n  switch chunk {\n` +
-    Array.from(
-      { length: chunks - 1 },
-      (_, i) => `    case ${i}u: { return ${name}${i}[at]; }\n`,
-    ).join("") +
-    `    default: { return ${name}${chunks - 1}[at]; }\n  }\n}`;
-  const scales = hasScales
-    ? bind("scales", OWN_BINDINGS + chunks, "u32")
-    : "fn scales_at(chunk: u32, at: u32) -> u32 {\n  return 0u;\n}";
-  return `${bind("codes", OWN_BINDINGS, codes)}\n${scales}`;
 }
 
 function destroyChunk({ codes, scales }: TableChunk): void {

@@ -1,0 +1,40 @@
+// Counts the rows of a lookup in each bucket of BUCKET_ROWS rows of the table; rows held nowhere go
+// to the last bucket. One thread a row of the output.
+
+override BUCKET_ROWS: u32;
+
+struct Sizes {
+  rows_out: u32, // T * local columns
+  columns: u32, // of the ids
+  local: u32, // columns served
+  row_start: u32, // global number of the first row held
+  rows: u32, // rows held
+  buckets: u32, // the last one included
+}
+
+@group(0) @binding(0) var<uniform> sizes: Sizes;
+@group(0) @binding(1) var<storage, read> ids: array<u32>; // [T, columns]
+@group(0) @binding(2) var<storage, read> local: array<u32>; // columns to serve
+@group(0) @binding(3) var<storage, read_write> counts: array<atomic<u32>>; // [buckets], zeros
+
+@compute @workgroup_size(256)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) thread: u32,
+) {
+  let at = (group.x + group.y * groups.x) * 256u + thread;
+  if at >= sizes.rows_out {
+    return;
+  }
+  let column = local[at % sizes.local];
+  var bucket = sizes.buckets - 1u;
+  if column < sizes.columns {
+    // A foreign or negative id wraps to a large number.
+    let row = ids[at / sizes.local * sizes.columns + column] - sizes.row_start;
+    if row < sizes.rows {
+      bucket = row / BUCKET_ROWS;
+    }
+  }
+  atomicAdd(&counts[bucket], 1u);
+}
