@@ -1,6 +1,7 @@
 import { EngramError } from "../lib/errors.ts";
 import type { Tokenizer } from "../lib/tokenizer/tokenizer.ts";
 import type { Context } from "./command.ts";
+import { type Part, partOfSizes } from "./part.ts";
 import { type TextFile, textFiles } from "./text_files.ts";
 import type { TokenOptions } from "./token_options.ts";
 
@@ -16,20 +17,45 @@ export interface RawChunk {
 /** Where token ids come from. */
 export interface RawTokens {
   read(): AsyncGenerator<RawChunk>;
+  /** Tokens of the first request just before those that are read, where only a part is. */
+  readonly lead: RawChunk | null;
+  /** Where the first token read stands: the number of its request, and its position there. */
+  readonly origin: { readonly request: number; readonly position: number };
 }
 
 /** Texts up to this size are tokenized whole, several at once. */
 const SMALL_TEXT = 256 * 1024;
 
-/** Opens the texts or ids that `options` name; `tokenizer` is there where they are texts. */
+/**
+ * Opens the texts or ids that `options` name; `tokenizer` is there where they are texts. Of a part
+ * that begins within a request, `depth` tokens before it are given as well.
+ */
 export async function rawTokens(
   options: TokenOptions,
   tokenizer: Tokenizer | null,
+  depth: number,
   context: Pick<Context, "signal" | "progress">,
 ): Promise<RawTokens> {
-  if (options.ids !== undefined) return await fromIds(options.ids);
+  if (options.ids !== undefined) return await fromIds(options.ids, options.part, depth);
   const files = await textFiles(options.text!);
-  return { read: () => fromTexts(files, tokenizer!, context) };
+  const [begin, end] = options.part ? rangeOfPart(files, options.part) : [0, files.length];
+  return {
+    lead: null,
+    origin: { request: begin, position: 0 },
+    read: () => fromTexts(files.slice(begin, end), tokenizer!, context),
+  };
+}
+
+/** Texts are dealt out whole, so that each is tokenized once. */
+function rangeOfPart(files: readonly TextFile[], part: Part): [begin: number, end: number] {
+  const sizes = files.map(({ name, size }) => {
+    if (size !== null) return size;
+    throw new EngramError("usage", `Cannot take a part of ${name}: its size is not known`, {
+      where: "--part",
+      hint: "Write it to a file first",
+    });
+  });
+  return partOfSizes(sizes, part);
 }
 
 async function* fromTexts(
@@ -87,17 +113,21 @@ async function* counted(
   }
 }
 
-async function fromIds(path: string): Promise<RawTokens> {
+async function fromIds(path: string, part: Part | undefined, depth: number): Promise<RawTokens> {
   const { openIds } = await import("../lib/arrays/open_ids.ts");
   const source = await openIds(path);
+  if (part) return await (await import("./ids_part.ts")).partOfIds(source, part, depth);
   return {
+    lead: null,
+    origin: { request: 0, position: 0 },
     async *read() {
-      let requestStart = true;
-      for await (const { ids, dead } of source.chunks()) {
-        yield { tokenIds: ids, ...(dead && { dead }), requestStart, request: path };
-        requestStart = false;
+      try {
+        for await (const { ids, ...rest } of source.chunks()) {
+          yield { tokenIds: ids, ...rest, request: path };
+        }
+      } finally {
+        source.close();
       }
-      if (requestStart) yield { tokenIds: new Int32Array(0), requestStart, request: path };
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Layout } from "../lib/layout/layout.ts";
 import type { TokenMap } from "../lib/tokenizer/token_map.ts";
 import type { Tokenizer } from "../lib/tokenizer/tokenizer.ts";
 import type { Context } from "./command.ts";
-import { type RawTokens, rawTokens } from "./raw_tokens.ts";
+import { type RawChunk, type RawTokens, rawTokens } from "./raw_tokens.ts";
 import type { TokenOptions } from "./token_options.ts";
 
 /** Some tokens of one request, in order. */
@@ -20,6 +20,16 @@ export interface TokenChunk {
   readonly requestStart: boolean;
   /** What the request was read from: a file's path or `standard input`. */
   readonly request: string;
+}
+
+/** Where a part of the tokens begins. */
+export interface PartStart {
+  /** The number of the first token's request, from 0. */
+  readonly request: number;
+  /** The first token's position in it. */
+  readonly position: number;
+  /** The tokens before it that its n-grams reach back to; null where a request begins. */
+  readonly lead: TokenChunk | null;
 }
 
 /**
@@ -46,6 +56,8 @@ export interface TokenInput {
   readonly deadTokenIds: ReadonlySet<number>;
   /** The tokenizer; null where only a map was given and ids were read. */
   readonly tokenizer: Tokenizer | null;
+  /** Where the tokens begin: not at 0 where only a `--part` of them was asked for. */
+  readonly partStart: PartStart;
   /**
    * Begins the tokens; they can be read once. Memory stays constant whatever their number, and
    * chunks of a long request come in any lengths. Draws a progress bar where the size is known.
@@ -76,15 +88,17 @@ export async function openTokenInput(
       { where: config.where },
     );
   }
-  const raw = await rawTokens(options, tokenizer, context);
   const deadTokenIds = new Set([...config.deadTokenIds, ...(options.deadToken ?? [])]);
+  const raw = await rawTokens(options, tokenizer, config.maxNgramSize - 1, context);
+  const { lead, origin } = raw;
   return {
     map,
     layout,
     padId: map.map[config.padTokenId],
     deadTokenIds,
     tokenizer,
-    chunks: () => compress(raw, map.map, deadTokenIds, context.signal),
+    partStart: { ...origin, lead: lead && compress(lead, 0, map.map, deadTokenIds) },
+    chunks: () => compressAll(raw, map.map, deadTokenIds, context.signal),
   };
 }
 
@@ -138,32 +152,42 @@ async function loadVocabulary(
   return { tokenizer, map: saved };
 }
 
-async function* compress(
+async function* compressAll(
   raw: RawTokens,
   map: Int32Array,
   deadTokenIds: ReadonlySet<number>,
   signal: AbortSignal,
 ): AsyncGenerator<TokenChunk> {
-  let position = 0;
-  for await (const { tokenIds, dead: marked, requestStart, request } of raw.read()) {
+  let { position } = raw.origin;
+  for await (const chunk of raw.read()) {
     if (signal.aborted) throw new EngramError("interrupted", "Interrupted");
-    if (requestStart) position = 0;
-    const compressedIds = new Int32Array(tokenIds.length);
-    const dead = new Uint8Array(tokenIds.length);
-    for (let i = 0; i < tokenIds.length; i++) {
-      const id = tokenIds[i];
-      if (id < 0 || id >= map.length) {
-        throw new EngramError(
-          "malformed",
-          `Cannot take the tokens of ${request}: token id ${id} at position ${position + i} ` +
-            `is not on the token map, wanted from 0, below ${map.length}`,
-          { where: request, hint: "The ids are of another tokenizer, or the map is" },
-        );
-      }
-      compressedIds[i] = map[id];
-      if (marked?.[i] || deadTokenIds.has(id)) dead[i] = 1;
-    }
-    position += tokenIds.length;
-    yield { tokenIds, compressedIds, dead, requestStart, request };
+    if (chunk.requestStart) position = 0;
+    yield compress(chunk, position, map, deadTokenIds);
+    position += chunk.tokenIds.length;
   }
+}
+
+/** Looks the ids up; `position` is that of the first. */
+function compress(
+  { tokenIds, dead: marked, requestStart, request }: RawChunk,
+  position: number,
+  map: Int32Array,
+  deadTokenIds: ReadonlySet<number>,
+): TokenChunk {
+  const compressedIds = new Int32Array(tokenIds.length);
+  const dead = new Uint8Array(tokenIds.length);
+  for (let i = 0; i < tokenIds.length; i++) {
+    const id = tokenIds[i];
+    if (id < 0 || id >= map.length) {
+      throw new EngramError(
+        "malformed",
+        `Cannot take the tokens of ${request}: token id ${id} at position ${position + i} ` +
+          `is not on the token map, wanted from 0, below ${map.length}`,
+        { where: request, hint: "The ids are of another tokenizer, or the map is" },
+      );
+    }
+    compressedIds[i] = map[id];
+    if (marked?.[i] || deadTokenIds.has(id)) dead[i] = 1;
+  }
+  return { tokenIds, compressedIds, dead, requestStart, request };
 }

@@ -1,5 +1,6 @@
 import type { Command, OptionValues } from "@commander-js/extra-typings";
 import { collect, integer } from "./options.ts";
+import type { Part } from "./part.ts";
 
 /** The options by which a command is given its tokens; see {@linkcode withTokenOptions}. */
 export interface TokenOptions {
@@ -8,6 +9,8 @@ export interface TokenOptions {
   readonly tokenizer?: string | undefined;
   readonly map?: string | undefined;
   readonly deadToken?: number[] | undefined;
+  /** Only of commands that offer `--part`. */
+  readonly part?: Part | undefined;
 }
 
 /** Adds the options `--text`, `--ids`, `--tokenizer`, `--map` and `--dead-token` to a command. */

@@ -1,4 +1,5 @@
 import { extname } from "node:path";
+import { npyHeader } from "../lib/arrays/npy_header.ts";
 import { OutputFile } from "../lib/bytes/output_file.ts";
 import { EngramError } from "../lib/errors.ts";
 import { SafetensorsWriter } from "../lib/safetensors/safetensors_writer.ts";
@@ -27,6 +28,8 @@ export interface TokenOutputPlan {
   readonly metadata: Readonly<Record<string, string>>;
   /** Replace a file that exists. */
   readonly force: boolean;
+  /** Where a part of the tokens begins; JSON lines count requests and positions from there. */
+  readonly origin?: { readonly request: number; readonly position: number };
 }
 
 /** A file with tensors along tokens; it appears on commit, and is removed without. */
@@ -38,6 +41,7 @@ export interface TokenOutput extends Disposable {
 
 const FORMATS: Record<string, (path: string, plan: TokenOutputPlan) => TokenOutput> = {
   ".safetensors": safetensors,
+  ".npy": npy,
   ".jsonl": jsonLines,
 };
 
@@ -81,12 +85,38 @@ function safetensors(path: string, plan: TokenOutputPlan): TokenOutput {
   };
 }
 
+/** The only tensor, where there is one and NumPy has its type. */
+function npy(path: string, { tokens, tensors: [tensor, ...others], force }: TokenOutputPlan) {
+  const descr = { I32: "<i4", F32: "<f4", BF16: null }[tensor.dtype];
+  if (descr === null || others.length > 0) {
+    const found = [tensor, ...others].map(({ name, dtype }) => `${name} (${dtype})`).join(", ");
+    throw new EngramError(
+      "usage",
+      `Cannot write \`${path}\`: found ${found}, wanted one tensor of a type that NumPy has`,
+      { where: "--out", hint: "Name a .safetensors file: it holds tensors of every type" },
+    );
+  }
+  const shape = [tokens, ...tensor.shape];
+  const header = npyHeader(descr, shape);
+  const size = shape.reduce((product, n) => product * n, 4) + header.length;
+  const file = OutputFile.create(path, { force, size });
+  file.write(header);
+  return {
+    append: (_: SpooledTokens, [values]: Parameters<TokenOutput["append"]>[1]) =>
+      file.write(bytesOf(values)),
+    commit: () => file.commit(),
+    [Symbol.dispose]: () => file.abort(),
+  };
+}
+
 /** One line a token; bf16 values as the numbers they are. */
-function jsonLines(path: string, { tensors, force }: TokenOutputPlan): TokenOutput {
+function jsonLines(path: string, plan: TokenOutputPlan): TokenOutput {
+  const { tensors, force, origin = { request: 0, position: 0 } } = plan;
   const file = OutputFile.create(path, { force });
   const encoder = new TextEncoder();
-  let request = -1;
-  let position = 0;
+  // The first token's request is counted when it begins, unless it began before.
+  let request = plan.starts[0] === 0 ? origin.request - 1 : origin.request;
+  let { position } = origin;
   return {
     append({ tokenIds, dead, starts }, values) {
       let next = 0;

@@ -1,19 +1,19 @@
 import { createHash } from "node:crypto";
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
-import { EngramError } from "../../lib/errors.ts";
-import { OutputFile } from "../../lib/bytes/output_file.ts";
 import { NgramHasher } from "../../lib/hash/ngram_hasher.ts";
 import { StreamHasher } from "../../lib/hash/stream_hasher.ts";
+import type { Layout } from "../../lib/layout/layout.ts";
 import { begin, command, type Context } from "../command.ts";
-import { checkHashOutput, type HashedTokens, openHashOutput } from "../hash_output.ts";
+import { part } from "../part.ts";
 import { table } from "../printer.ts";
 import { openTokenInput, type TokenInput } from "../token_input.ts";
+import { runTokenJob, type TokenCounts } from "../token_job.ts";
 import { withTokenOptions } from "../token_options.ts";
-import { TokenSpool } from "../token_spool.ts";
+import { checkTokenOutput } from "../token_output.ts";
 import { count } from "../units.ts";
 
-/** Tokens hashed between two looks at the signal: some milliseconds, some megabytes of rows. */
-const PIECE = 32_768;
+/** Tokens hashed at once: some milliseconds, a megabyte or two of rows. */
+const BATCH = 8192;
 
 /** Tokens and columns shown of a result. */
 const SHOWN_TOKENS = 8;
@@ -36,113 +36,98 @@ export function hashCommand() {
   )
     .option("--out <file>", "write the hash ids: .safetensors, .npy or .jsonl")
     .option("--force", "replace --out where it exists")
+    .option("--part <i/n>", "only part I of N, from 0: whole texts, or an equal run of --ids", part)
     .action(async (place, options) => {
       const context = begin(options);
-      const { out, force = false } = options;
-      if (out !== undefined) {
-        checkHashOutput(out);
-        // Found out now, not after an hour of tokenizing.
-        OutputFile.create(out, { force }).abort();
-      }
+      const { out = null, force = false } = options;
+      // Found out now, not after an hour of tokenizing.
+      if (out !== null) checkTokenOutput(out, force);
       const checkpoint = await openCheckpoint(place);
       try {
         for (const warning of checkpoint.warnings) context.printer.warn(warning);
         const input = await openTokenInput(options, checkpoint, context);
-        const job = new HashJob(input);
-        if (out === undefined) await job.summarize();
-        else await job.write(out, force, context);
-        report(context, job, out ?? null);
+        report(context, input, out, await hashAll(input, out, force, context));
       } finally {
         checkpoint.close();
       }
     });
 }
 
-/** One run: counts and digests what it hashes. */
-class HashJob {
-  readonly input: TokenInput;
-  readonly #stream: StreamHasher;
-  readonly #digest = createHash("sha256");
-  tokens = 0;
-  requests = 0;
-  dead = 0;
+interface Hashed {
+  readonly counts: TokenCounts;
+  /** Hex SHA-256 of all hash ids as int32 little-endian. */
+  readonly sha256: string;
   /** The first tokens, for people. */
-  readonly first: { tokenId: number; compressed: number; rows: Int32Array }[] = [];
-
-  constructor(input: TokenInput) {
-    this.input = input;
-    this.#stream = new StreamHasher(new NgramHasher(input.layout, input.padId));
-  }
-
-  /** Hex SHA-256 of all hash ids as int32 little-endian; ends the digest. */
-  readonly sha256 = (): string => this.#digest.digest("hex");
-
-  /** Hashes everything and keeps nothing but counts. */
-  async summarize(): Promise<void> {
-    for await (const { tokenIds, dead, requestStart } of this.input.chunks()) {
-      this.#hash(tokenIds, dead, requestStart ? [0] : []);
-    }
-  }
-
-  /** Hashes everything into a file. Its size is known only once all is tokenized, hence the spool. */
-  async write(path: string, force: boolean, { signal, progress }: Context): Promise<void> {
-    const { input } = this;
-    using spool = new TokenSpool(path);
-    for await (const chunk of input.chunks()) spool.append(chunk);
-    const { tokens, starts } = spool;
-    const plan = {
-      tokens,
-      starts,
-      layout: input.layout,
-      padId: input.padId,
-      mapDigest: input.map.sha256,
-      force,
-    };
-    using output = openHashOutput(path, plan);
-    const bar = progress("Hashing", tokens, "tokens");
-    try {
-      for (const { tokenIds, dead, starts } of spool.read(PIECE)) {
-        output.append(this.#hash(tokenIds, dead, starts));
-        bar.advance(tokenIds.length);
-        // Signals arrive only between turns of the event loop.
-        await new Promise((resume) => setTimeout(resume, 0));
-        if (signal.aborted) throw new EngramError("interrupted", "Interrupted");
-      }
-    } finally {
-      bar.stop();
-    }
-    output.commit();
-    this.requests = starts.length;
-  }
-
-  #hash(tokenIds: Int32Array, dead: Uint8Array, starts: number[]): HashedTokens {
-    const { map } = this.input.map;
-    const compressed = tokenIds.map((id) => map[id]);
-    const rows = this.#stream.push(compressed, dead, starts);
-    this.#digest.update(new Uint8Array(rows.buffer));
-    const each = rows.length / tokenIds.length;
-    for (let i = 0; i < tokenIds.length && this.first.length < SHOWN_TOKENS; i++) {
-      this.first.push({
-        tokenId: tokenIds[i],
-        compressed: compressed[i],
-        rows: rows.slice(i * each, (i + 1) * each),
-      });
-    }
-    this.tokens += tokenIds.length;
-    this.requests += starts.length;
-    for (const flag of dead) this.dead += flag;
-    return { tokenIds, dead, starts, rows };
-  }
+  readonly first: { tokenId: number; rows: Int32Array }[];
 }
 
-function report({ printer }: Context, job: HashJob, out: string | null): void {
-  const { layout, padId, map, tokenizer } = job.input;
-  const sha256 = job.sha256();
+async function hashAll(
+  input: TokenInput,
+  out: string | null,
+  force: boolean,
+  context: Context,
+): Promise<Hashed> {
+  const { layout, padId, map: { map, sha256 }, partStart } = input;
+  const hasher = new NgramHasher(layout, padId);
+  const stream = new StreamHasher(hasher);
+  // What a part's first tokens look back to; its own rows are the part's before.
+  if (partStart.lead) stream.push(partStart.lead.compressedIds, partStart.lead.dead);
+  const digest = createHash("sha256");
+  const first: Hashed["first"] = [];
+  const plan = {
+    force,
+    origin: partStart,
+    tensors: [{
+      name: "hash_ids",
+      dtype: "I32" as const,
+      shape: [layout.layers.length, layout.columns],
+    }],
+    metadata: metadataOf(layout, padId, sha256),
+  };
+  const counts = await runTokenJob(input, {
+    label: "Hashing",
+    batch: BATCH,
+    output: out === null ? null : { path: out, plan },
+    // deno-lint-ignore require-await -- a throw has to become a rejection
+    async work({ tokenIds, dead, starts }) {
+      return stream.push(tokenIds.map((id) => map[id]), dead, starts);
+    },
+    done(rows, { tokenIds }) {
+      digest.update(new Uint8Array(rows.buffer));
+      const each = hasher.idsPerToken;
+      for (let i = 0; i < tokenIds.length && first.length < SHOWN_TOKENS; i++) {
+        first.push({ tokenId: tokenIds[i], rows: rows.slice(i * each, (i + 1) * each) });
+      }
+      return [rows];
+    },
+  }, context);
+  return { counts, sha256: digest.digest("hex"), first };
+}
+
+function metadataOf(layout: Layout, padId: number, mapDigest: string): Record<string, string> {
+  return {
+    format: "engram-hash",
+    layer_ids: JSON.stringify(layout.layers.map((layer) => layer.layerId)),
+    max_ngram_size: String(layout.maxNgramSize),
+    n_heads: String(layout.nHeads),
+    compressed_vocab_size: String(layout.compressedVocabSize),
+    compressed_pad_id: String(padId),
+    token_map_sha256: mapDigest,
+  };
+}
+
+function report(
+  { printer }: Context,
+  input: TokenInput,
+  out: string | null,
+  { counts, sha256, first }: Hashed,
+): void {
+  const { layout, padId, map } = input;
   const layerIds = layout.layers.map((layer) => layer.layerId);
   const value = {
-    tokens: job.tokens,
-    requests: job.requests,
-    dead_tokens: job.dead,
+    tokens: counts.tokens,
+    requests: counts.requests,
+    dead_tokens: counts.dead,
     layer_ids: layerIds,
     columns: layout.columns,
     compressed_pad_id: padId,
@@ -155,29 +140,35 @@ function report({ printer }: Context, job: HashJob, out: string | null): void {
     out,
   };
   printer.result(value, () => {
+    const mapped = `${count(map.map.length)} tokens to ${count(map.compressedVocabSize)}`;
     const lines = [
-      `${count(job.tokens)} tokens of ${count(job.requests)} requests, ${count(job.dead)} dead, ` +
-      `to ${layerIds.length} layers × ${layout.columns} columns`,
-      `map of ${count(map.map.length)} tokens to ${
-        count(map.compressedVocabSize)
-      }, sha256 ${map.sha256}`,
+      `${count(counts.tokens)} tokens of ${count(counts.requests)} requests, ` +
+      `${count(counts.dead)} dead, to ${layerIds.length} layers × ${layout.columns} columns`,
+      `map of ${mapped}, sha256 ${map.sha256}`,
       `hash ids, sha256 ${sha256}`,
     ];
     if (out !== null) lines.push(`written to ${out}`);
-    if (job.first.length === 0) return lines.join("\n");
-    const head = ["token", ...(tokenizer ? ["text"] : []), "compressed"];
-    const shown = Math.min(SHOWN_COLUMNS, layout.columns);
-    const rows = job.first.map(({ tokenId, compressed, rows }) => [
+    if (first.length > 0) lines.push("", firstTokens(input, first));
+    return lines.join("\n");
+  });
+}
+
+function firstTokens({ layout, map, tokenizer }: TokenInput, first: Hashed["first"]): string {
+  const { columns, layers } = layout;
+  const shown = Math.min(SHOWN_COLUMNS, columns);
+  const more = columns > shown ? " …" : "";
+  return table(
+    [
+      "token",
+      ...(tokenizer ? ["text"] : []),
+      "compressed",
+      ...layers.map(({ layerId }) => `rows of layer ${layerId}`),
+    ],
+    first.map(({ tokenId, rows }) => [
       tokenId,
       ...(tokenizer ? [JSON.stringify(tokenizer.decodeOne(tokenId))] : []),
-      compressed,
-      ...layerIds.map((_, layer) => {
-        const at = layer * layout.columns;
-        const some = rows.subarray(at, at + shown).join(" ");
-        return layout.columns > shown ? `${some} …` : some;
-      }),
-    ]);
-    const layerHead = layerIds.map((id) => `rows of layer ${id}`);
-    return [...lines, "", table([...head, ...layerHead], rows)].join("\n");
-  });
+      map.map[tokenId],
+      ...layers.map((_, i) => rows.subarray(i * columns, i * columns + shown).join(" ") + more),
+    ]),
+  );
 }

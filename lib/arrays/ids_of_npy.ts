@@ -1,0 +1,37 @@
+import type { ByteSource } from "../bytes/byte_source.ts";
+import { EngramError } from "../errors.ts";
+import { idOf } from "./id_check.ts";
+import type { IdSource } from "./id_source.ts";
+import { readNpyHeader } from "./npy_header.ts";
+import { npyDtype, numberBytes, numbersOf } from "./numbers_of.ts";
+
+const CHUNK = 1 << 16;
+
+/** Token ids of an open .npy file of one dimension: one request. */
+export async function idsOfNpy(source: ByteSource): Promise<IdSource> {
+  const { descr, shape, offset } = await readNpyHeader(source);
+  const dtype = npyDtype(descr);
+  if (!dtype || dtype === "BOOL" || shape.length !== 1) {
+    throw new EngramError(
+      "malformed",
+      `Cannot read token ids of \`${source.name}\`: found ${descr} of shape ` +
+        `[${shape.join(", ")}], wanted integers of shape [tokens], little-endian`,
+      { where: source.name },
+    );
+  }
+  const [count] = shape;
+  return {
+    name: source.name,
+    async *chunks() {
+      for (let at = 0; at === 0 || at < count; at += CHUNK) {
+        const bytes = new Uint8Array(Math.min(CHUNK, count - at) * numberBytes(dtype));
+        await source.read(bytes, offset + at * numberBytes(dtype));
+        const values = numbersOf(dtype, bytes);
+        const ids = Int32Array.from(values, (value, i) => idOf(value, at + i, source.name));
+        yield { ids, requestStart: at === 0 };
+      }
+      source.checkUnchanged();
+    },
+    close: () => source.close(),
+  };
+}
