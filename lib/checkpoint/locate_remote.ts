@@ -58,11 +58,23 @@ async function wholeModel(given: string, path: string): Promise<readonly string[
   const folder = localFolder(path);
   try {
     const { indexName, fileNames } = await findPlace(given, folder);
-    return indexName === null ? fileNames : (await readIndex(folder, indexName)).files;
+    if (indexName !== null) return (await readIndex(folder, indexName)).files;
+    return [...new Set(fileNames.flatMap(siblings))];
   } catch (error) {
     if (error instanceof EngramError) return [];
     throw error;
   }
+}
+
+/** All files of the set that `model-00001-of-00002.safetensors` says it is one of. */
+function siblings(name: string): string[] {
+  const match = /^(.*-)(\d{1,9})(-of-)(\d{1,5})(\.safetensors)$/.exec(name);
+  if (!match) return [name];
+  const [, before, number, of, count, after] = match;
+  return Array.from(
+    { length: Number(count) },
+    (_, i) => before + String(i + 1).padStart(number.length, "0") + of + count + after,
+  );
 }
 
 /** A model's page on the hub, as it is copied from a browser: `…/organization/name[/tree/main]`. */
