@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { npyHeader, readNpyHeader } from "../../lib/arrays/npy_header.ts";
+import { memorySource } from "../../lib/bytes/memory_source.ts";
+
+Deno.test("headers are byte for byte those NumPy 2.4.6 writes", () => {
+  const text = (bytes: Uint8Array) => String.fromCharCode(...bytes);
+  const wanted = (dict: string) =>
+    `\x93NUMPY\x01\x00v\x00${dict}${" ".repeat(117 - dict.length)}\n`;
+  assert.equal(
+    text(npyHeader("<i4", [64, 2, 24])),
+    wanted("{'descr': '<i4', 'fortran_order': False, 'shape': (64, 2, 24), }"),
+  );
+  assert.equal(
+    text(npyHeader("<f4", [3])),
+    wanted("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }"),
+  );
+  assert.equal(
+    text(npyHeader("<f4", [])),
+    wanted("{'descr': '<f4', 'fortran_order': False, 'shape': (), }"),
+  );
+});
+
+Deno.test("a written header is read back", async () => {
+  for (const shape of [[], [0], [7], [2, 3], [1, 2, 3]]) {
+    const header = npyHeader("<i4", shape);
+    const bytes = new Uint8Array(header.length + shape.reduce((n, size) => n * size, 4));
+    bytes.set(header);
+    assert.deepEqual(await readNpyHeader(memorySource(bytes)), {
+      descr: "<i4",
+      fortranOrder: false,
+      shape,
+      offset: header.length,
+    });
+  }
+});
