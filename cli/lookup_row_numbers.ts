@@ -1,9 +1,8 @@
 import { EngramError } from "../lib/errors.ts";
 import { inOrder } from "../lib/engram/in_order.ts";
-import { buildLayout } from "../lib/layout/build_layout.ts";
 import { SafetensorsWriter } from "../lib/safetensors/safetensors_writer.ts";
 import type { Context } from "./command.ts";
-import { layerRowsOf, type LookupJob, type LookupResult, RowDigest } from "./lookup_job.ts";
+import { type LookupJob, type LookupResult, RowDigest } from "./lookup_job.ts";
 import type { RowRequests } from "./row_requests.ts";
 
 /** Row numbers looked up at once. */
@@ -15,7 +14,7 @@ export async function lookUpRowNumbers(
   requests: RowRequests,
   { progress, signal }: Context,
 ): Promise<LookupResult> {
-  const { checkpoint, kernels, choice, out, force } = job;
+  const { tables, kernels, out, force } = job;
   const { path } = requests;
   if (out !== undefined && !out.endsWith(".safetensors")) {
     throw new EngramError(
@@ -23,14 +22,12 @@ export async function lookUpRowNumbers(
       `Cannot write rows by number to \`${out}\`: wanted a .safetensors file`,
     );
   }
-  // Row numbers need no hash; only a split over ranks needs the layout.
-  const layout = choice ? buildLayout(checkpoint.config) : null;
-  const layers = requests.layers.map((request) => {
-    const layer = checkpoint.layer(request.layerId);
-    const split = layout?.layers.find(({ layerId }) => layerId === request.layerId) ?? null;
-    const rows = layerRowsOf(job, layer, split);
-    return { ...request, rows, held: layer.rows, digest: new RowDigest() };
-  });
+  const layers = requests.layers.map((request) => ({
+    ...request,
+    rows: tables.lookup(kernels, request.layerId),
+    held: tables.rows(request.layerId),
+    digest: new RowDigest(),
+  }));
   using writer = out === undefined ? null : SafetensorsWriter.create(
     out,
     layers.map(({ layerId, count, rows }) => ({

@@ -1,7 +1,7 @@
 import { layerIds } from "../lib/engram/layer_ids.ts";
 import { RequestStream } from "../lib/hash/request_stream.ts";
 import type { Context } from "./command.ts";
-import { layerRowsOf, type LookupJob, type LookupResult, RowDigest } from "./lookup_job.ts";
+import { type LookupJob, type LookupResult, RowDigest } from "./lookup_job.ts";
 import type { TokenInput } from "./token_input.ts";
 import { runTokenJob } from "./token_job.ts";
 
@@ -14,11 +14,11 @@ export async function lookUpTokens(
   input: TokenInput,
   context: Context,
 ): Promise<LookupResult> {
-  const { checkpoint, kernels, out, force } = job;
+  const { checkpoint, tables, kernels, out, force } = job;
   const { layout, padId } = input;
   const layers = checkpoint.layers.map((layer) => {
     const index = layout.layers.findIndex(({ layerId }) => layerId === layer.layerId);
-    const rows = layerRowsOf(job, layer, layout.layers[index]);
+    const rows = tables.lookup(kernels, layer.layerId);
     return { layerId: layer.layerId, index, rows, digest: new RowDigest() };
   });
   const perToken = layers.reduce((sum, { rows }) => sum + rows.columns * rows.headDim * 2, 0);

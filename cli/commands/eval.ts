@@ -1,11 +1,11 @@
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
-import { KernelRunner } from "../../lib/engram/kernel_runner.ts";
-import { loadLayer } from "../../lib/engram/load_layer.ts";
 import { EngramError } from "../../lib/errors.ts";
-import { fileStore } from "../../lib/table/file_store.ts";
 import { begin, command } from "../command.ts";
 import { deviceOption, openDevice } from "../device.ts";
 import { evaluateTokens, KEPT } from "../evaluate_tokens.ts";
+import { LayerTables } from "../layer_tables.ts";
+import { openRunner } from "../open_runner.ts";
+import { rankChoice, withRankOptions } from "../rank_options.ts";
 import { openHidden } from "../hidden_option.ts";
 import { integer } from "../options.ts";
 import { openTokenInput } from "../token_input.ts";
@@ -15,7 +15,7 @@ import { count } from "../units.ts";
 
 /** `engram eval`: the module as a whole, on a text. */
 export function evalCommand() {
-  return withTokenOptions(
+  return withRankOptions(withTokenOptions(
     command("eval", {
       summary: "Run the Engram module on a text: hash, rows, projection and gate of every layer",
       details: "Each layer adds gate * value to a residual stream, which comes from --hidden " +
@@ -25,7 +25,9 @@ export function evalCommand() {
         "Writes layers.N.gate F32 [T, copies] and layers.N.output BF16 [T, copies, hidden], with " +
         "token_ids, dead and starts; --keep adds layers.N.rows [T, columns, head_dim], " +
         "layers.N.kv [T, (copies + 1) * hidden] and layers.N.hidden. Without --out it shows " +
-        "which tokens open the gates most and least.",
+        "which tokens open the gates most and least.\n\n" +
+        "With --tp or --shards the module runs as its ranks would, all of them in this process; " +
+        "the result is the same.",
       examples: [
         ["eval MODEL --text book.txt --seed 1", "which tokens open the gates"],
         [
@@ -36,17 +38,22 @@ export function evalCommand() {
       ],
       permissions: "--allow-read --allow-write (--out) --allow-ffi --allow-env (tokenizing)",
     }).argument("<checkpoint>", "folder of the model's files"),
-  )
+  ))
     .option("--hidden <file>", "the stream that enters each layer")
     .option("--seed <s>", "make the stream up from this number", integer("--seed", 0, 2 ** 32 - 1))
     .option("--keep <list>", `also write, comma-separated: ${KEPT.join(", ")}`, keepList)
+    .option("--sequence-parallel", "with ranks: each computes its own tokens, instead of all")
     .addOption(deviceOption())
     .option("--out <file>", "write gates and outputs: .safetensors or .jsonl")
     .option("--force", "replace --out where it exists")
     .action(async (place, options) => {
       const context = begin(options);
       const { printer } = context;
-      const { out, keep = new Set(), force = false } = options;
+      const { out, keep = new Set(), force = false, sequenceParallel: sequence = false } = options;
+      const request = rankChoice(options);
+      if (sequence && !request && options.shards === undefined) {
+        throw new EngramError("usage", "Cannot use --sequence-parallel without --tp or --shards");
+      }
       if (out !== undefined) checkTokenOutput(out, force);
       else if (keep.size > 0) {
         throw new EngramError(
@@ -67,14 +74,15 @@ export function evalCommand() {
         (opened) => opened.close(),
       );
       const input = await openTokenInput(options, checkpoint, context);
+      const tables = stack.use(
+        await LayerTables.open(checkpoint, input.layout, request, options.shards),
+      );
       const kernels = stack.adopt(
         await openDevice(options.device, printer),
         (opened) => opened.close(),
       );
-      const loaded = [];
-      for (const layer of layers) loaded.push(await loadLayer(layer, config, fileStore(layer)));
       const runner = stack.adopt(
-        new KernelRunner(kernels, input.layout, input.padId, loaded),
+        await openRunner(tables, kernels, input, checkpoint.config, sequence),
         (opened) => opened.close(),
       );
       const job = { checkpoint, input, runner, hidden, keep, out, force };
@@ -85,6 +93,7 @@ export function evalCommand() {
         dead_tokens: counts.dead,
         hidden: hidden.description,
         device: kernels.description,
+        ranks: tables.choice ? tables.choice.tp * (tables.choice.dp ?? 1) : null,
         layers: summary.json(),
         out: out ?? null,
       };

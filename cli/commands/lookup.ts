@@ -1,9 +1,10 @@
-import { Option } from "@commander-js/extra-typings";
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import { EngramError } from "../../lib/errors.ts";
-import { SPLITS } from "../../lib/layout/rank_spans.ts";
+import { buildLayout } from "../../lib/layout/build_layout.ts";
 import { begin, command } from "../command.ts";
 import { deviceOption, openDevice } from "../device.ts";
+import { LayerTables } from "../layer_tables.ts";
+import { rankChoice, withRankOptions } from "../rank_options.ts";
 import { lookUpRowNumbers } from "../lookup_row_numbers.ts";
 import { lookUpTokens } from "../lookup_tokens.ts";
 import type { LookupResult } from "../lookup_job.ts";
@@ -17,7 +18,7 @@ import { count } from "../units.ts";
 
 /** `engram lookup`: the rows that tokens, or row numbers, stand for. */
 export function lookupCommand() {
-  return withTokenOptions(
+  return withRankOptions(withTokenOptions(
     command("lookup", {
       summary: "Look up the table rows of texts, token ids or row numbers",
       details:
@@ -26,7 +27,8 @@ export function lookupCommand() {
         "Only the rows asked for are read.\n\n" +
         "With --tp the table is split over ranks; the rows of all are looked up apart and " +
         "gathered. With --rank only that rank's columns are written, ceil(columns / ranks) of " +
-        "them: zeros for those past the last column. Row numbers a rank does not hold give zeros.",
+        "them: zeros for those past the last column. Row numbers a rank does not hold give zeros. " +
+        "With --shards the tables are read from shards, which know how they are split.",
       examples: [
         ["lookup MODEL --text book.txt --out rows.safetensors", "the rows of a text's n-grams"],
         ["lookup MODEL --rows rows.json --out rows.safetensors", 'rows.json: {"1": [0, 24957922]}'],
@@ -34,16 +36,13 @@ export function lookupCommand() {
       ],
       permissions: "--allow-read --allow-write (--out) --allow-ffi --allow-env (tokenizing)",
     }).argument("<checkpoint>", "folder or safetensors file with the tables"),
-  )
+  ))
     .option("--rows <file>", 'row numbers: JSON {"LAYER": [ROW, …]} or layers.N.row_ids I64')
-    .option("--tp <n>", "tensor-parallel ranks", integer("--tp", 1, 65_536))
     .option(
-      "--dp <n>",
-      "data-parallel ranks each of them is split over",
-      integer("--dp", 1, 65_536),
+      "--rank <r>",
+      "what one rank of tp * dp gives, instead of all gathered",
+      integer("--rank", 0),
     )
-    .addOption(new Option("--split <way>", "how columns go to ranks").choices(SPLITS))
-    .option("--rank <r>", "one rank of tp * dp, instead of all gathered", integer("--rank", 0))
     .addOption(deviceOption())
     .option("--out <file>", "write the rows: .safetensors or .jsonl")
     .option("--force", "replace --out where it exists")
@@ -51,7 +50,7 @@ export function lookupCommand() {
       const context = begin(options);
       const { out, rows, force = false } = options;
       if (out !== undefined) checkTokenOutput(out, force);
-      const choice = rankChoice(options);
+      const choice = rankChoice(options, options.rank);
       if (rows !== undefined && (options.text ?? options.ids) !== undefined) {
         throw new EngramError("usage", "Cannot use --rows with --text or --ids: wanted one", {
           hint: "--rows takes row numbers as they are; nothing is hashed",
@@ -63,11 +62,19 @@ export function lookupCommand() {
       const wanted = rows === undefined
         ? await openTokenInput(options, checkpoint, context)
         : stack.use(await openRowRequests(rows));
+      const layout = "layout" in wanted
+        ? wanted.layout
+        : choice || options.shards !== undefined
+        ? buildLayout(checkpoint.config)
+        : null;
+      const tables = stack.use(
+        await LayerTables.open(checkpoint, layout, choice, options.shards),
+      );
       const kernels = stack.adopt(
         await openDevice(options.device, context.printer),
         (opened) => opened.close(),
       );
-      const job = { checkpoint, kernels, choice, out, force };
+      const job = { checkpoint, tables, kernels, out, force };
       const result = "chunks" in wanted
         ? await lookUpTokens(job, wanted, context)
         : await lookUpRowNumbers(job, wanted, context);
@@ -90,32 +97,4 @@ function lookupText({ tokens, requests, dead_tokens, layers }: LookupResult, out
   ));
   if (out !== undefined) lines.push(`written to ${out}`);
   return lines.join("\n");
-}
-
-/** The split that --tp, --dp, --split and --rank ask for; null without --tp. */
-function rankChoice(
-  { tp, dp, split, rank }: {
-    tp?: number;
-    dp?: number;
-    split?: typeof SPLITS[number];
-    rank?: number;
-  },
-) {
-  if (tp !== undefined) {
-    return {
-      tp,
-      ...(dp !== undefined && { dp }),
-      ...(split !== undefined && { split }),
-      ...(rank !== undefined && { rank }),
-    };
-  }
-  const alone = rank !== undefined
-    ? "--rank"
-    : dp !== undefined
-    ? "--dp"
-    : split !== undefined
-    ? "--split"
-    : undefined;
-  if (alone === undefined) return null;
-  throw new EngramError("usage", `Cannot use ${alone} without --tp: wanted the number of ranks`);
 }

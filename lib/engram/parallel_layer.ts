@@ -92,6 +92,11 @@ export class ParallelLayer {
     return outputs;
   }
 
+  /** How many ranks there are. */
+  get ranks(): number {
+    return this.#ranks.length;
+  }
+
   get #spans(): RankSpan[] {
     return this.#ranks.map((rank) => rank.span);
   }

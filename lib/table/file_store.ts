@@ -1,5 +1,6 @@
 import { type EngramLayer, tableOf } from "../checkpoint/checkpoint.ts";
 import { EngramError } from "../errors.ts";
+import type { Tensor } from "../safetensors/tensor.ts";
 import { partStore } from "./part_store.ts";
 import type { RowStore } from "./row_store.ts";
 
@@ -14,15 +15,18 @@ export function fileStore(
 ): RowStore {
   const { encoding, rows, packed } = layer;
   const { weight, scale } = tableOf(layer);
-  const parts = [weight, ...(scale ? [scale] : [])].map((tensor) => {
-    const { name, source, offset, byteLength } = tensor;
-    const bytes = byteLength / rows;
-    if (rows > 0 && Number.isInteger(bytes)) return { source, offset, bytes };
-    throw new EngramError(
-      "malformed",
-      `Cannot read rows of ${name}: ${byteLength} bytes are not ${rows} equal rows`,
-      { where: source.name },
-    );
-  });
+  const { codeBytes, scaleBytes, recordBytes } = encoding;
+  const parts = packed || !scale
+    ? [partOf(weight, rows, recordBytes)]
+    : [partOf(weight, rows, codeBytes), partOf(scale, rows, scaleBytes)];
   return partStore({ encoding, rows, place: packed ? "packed file" : "file", parts });
+}
+
+function partOf({ name, source, offset, byteLength }: Tensor, rows: number, bytes: number) {
+  if (byteLength === rows * bytes) return { source, offset, bytes };
+  throw new EngramError(
+    "malformed",
+    `Cannot read rows of ${name}: found ${byteLength} bytes, wanted ${rows} rows of ${bytes}`,
+    { where: source.name },
+  );
 }

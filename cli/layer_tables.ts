@@ -1,0 +1,115 @@
+import type { Checkpoint, EngramLayer } from "../lib/checkpoint/checkpoint.ts";
+import type { Kernels } from "../lib/engram/kernels.ts";
+import { type LayerRows, type RankChoice, rankRows, wholeRows } from "../lib/engram/layer_rows.ts";
+import type { RankRows } from "../lib/engram/rank_embedding.ts";
+import { EngramError } from "../lib/errors.ts";
+import type { LayerLayout, Layout } from "../lib/layout/layout.ts";
+import { openShards, type ShardSet } from "../lib/shards/shard_set.ts";
+import type { RankRequest } from "./rank_options.ts";
+import { fileStore } from "../lib/table/file_store.ts";
+
+/** The tables of a checkpoint or of its shards, and the split over ranks they are looked up by. */
+export class LayerTables implements Disposable {
+  /** The split over ranks, and the one rank wanted; null for none. */
+  readonly choice: RankChoice | null;
+  readonly #checkpoint: Checkpoint;
+  readonly #layout: Layout | null;
+  readonly #shards: ShardSet | null;
+
+  private constructor(
+    checkpoint: Checkpoint,
+    layout: Layout | null,
+    choice: RankChoice | null,
+    shards: ShardSet | null,
+  ) {
+    this.#checkpoint = checkpoint;
+    this.#layout = layout;
+    this.choice = choice;
+    this.#shards = shards;
+  }
+
+  /**
+   * Opens the shards where a folder of them is given; their split is then the one used. Without
+   * a layout rows can be looked up by number only, and not by rank.
+   */
+  static async open(
+    checkpoint: Checkpoint,
+    layout: Layout | null,
+    request: RankRequest | null,
+    folder: string | undefined,
+  ): Promise<LayerTables> {
+    if (folder === undefined) {
+      const { tp } = request ?? {};
+      const choice = tp === undefined ? null : { ...request, tp };
+      return new LayerTables(checkpoint, layout, choice, null);
+    }
+    const shards = await openShards(folder, layout!, checkpoint.config.headDim);
+    const { split } = shards;
+    for (const name of ["tp", "dp", "split"] as const) {
+      const asked = request?.[name];
+      if (asked === undefined || asked === split[name]) continue;
+      shards.close();
+      throw new EngramError(
+        "mismatch",
+        `Cannot use the shards in \`${folder}\`: their ${name} is ${split[name]}, wanted ${asked}`,
+        { where: folder, hint: `Leave out --${name}: the shards say how they are split` },
+      );
+    }
+    return new LayerTables(checkpoint, layout, { ...request, ...split }, shards);
+  }
+
+  /** The layers to work on: the checkpoint's, their weights from a shard where it has none. */
+  get layers(): readonly EngramLayer[] {
+    const { layers } = this.#checkpoint;
+    if (!this.#shards) return layers;
+    return layers.map((layer) =>
+      layer.wkv ? layer : this.#shards!.layer(this.choice?.rank ?? 0, layer.layerId)
+    );
+  }
+
+  /** Where a rank's rows of a layer are read. */
+  rankRows(layerId: number, rank: number): RankRows {
+    if (this.#shards) {
+      return { store: fileStore(this.#shards.layer(rank, layerId)), whole: false };
+    }
+    return { store: fileStore(this.#checkpoint.layer(layerId)), whole: true };
+  }
+
+  /** A layer's columns; an error where its table has fewer rows than they need. */
+  layout(layerId: number): LayerLayout | null {
+    const layout = this.#layout?.layers.find((layer) => layer.layerId === layerId) ?? null;
+    const { embed, rows } = this.#checkpoint.layer(layerId);
+    if (!layout || this.#shards || !embed || rows >= layout.rows) return layout;
+    throw new EngramError(
+      "mismatch",
+      `Cannot look up in layer ${layerId}: its table has ${rows} rows, ` +
+        `wanted ${layout.rows}, the sum of its primes`,
+      { where: embed.weight.source.name },
+    );
+  }
+
+  /** How a layer's rows are looked up: whole, or by the split's ranks. */
+  lookup(kernels: Kernels, layerId: number): LayerRows {
+    const layout = this.layout(layerId);
+    if (this.choice && layout) {
+      return rankRows(kernels, layout, this.choice, (rank) => this.rankRows(layerId, rank));
+    }
+    const { store } = this.rankRows(layerId, 0);
+    return wholeRows(kernels, store, layout ? layout.offsets.length : 1);
+  }
+
+  /** Rows a layer can be asked for by number. */
+  rows(layerId: number): number {
+    return this.#shards ? this.layout(layerId)!.rows : this.#checkpoint.layer(layerId).rows;
+  }
+
+  /** For people. */
+  get place(): string {
+    return this.#shards ? `shards in ${this.#shards.folder}` : "the checkpoint";
+  }
+
+  /** Closes the shards; the checkpoint stays open. */
+  [Symbol.dispose](): void {
+    this.#shards?.close();
+  }
+}

@@ -1,0 +1,63 @@
+import { type Command, Option, type OptionValues } from "@commander-js/extra-typings";
+import { EngramError } from "../lib/errors.ts";
+import { type RankSplit, type Split, SPLITS } from "../lib/layout/rank_spans.ts";
+import { integer } from "./options.ts";
+
+/** More ranks than any cluster. */
+const MOST_RANKS = 65_536;
+
+/** The options by which a command is told how tables are split; see {@linkcode withRankOptions}. */
+export interface RankOptions {
+  readonly tp?: number | undefined;
+  readonly dp?: number | undefined;
+  readonly split?: Split | undefined;
+  readonly shards?: string | undefined;
+}
+
+/** Adds the options `--tp`, `--dp`, `--split` and `--shards` to a command. */
+export function withRankOptions<
+  A extends unknown[],
+  O extends OptionValues,
+  G extends OptionValues,
+>(command: Command<A, O, G>) {
+  return command
+    .option("--tp <n>", "look up as so many tensor-parallel ranks", integer("--tp", 1, MOST_RANKS))
+    .option(
+      "--dp <n>",
+      "data-parallel ranks each of them is split over again",
+      integer("--dp", 1, MOST_RANKS),
+    )
+    .addOption(
+      new Option("--split <way>", "complete heads in a row (as if not given), dealt round, or rows")
+        .choices(SPLITS),
+    )
+    .option("--shards <dir>", "read tables from the shards that `engram shard` wrote");
+}
+
+/** What the options ask for; with shards, which say it themselves, perhaps only in part. */
+export interface RankRequest extends Partial<RankSplit> {
+  /** The one rank that is wanted. */
+  readonly rank?: number;
+}
+
+/** The split that the options ask for; null without any. */
+export function rankChoice(
+  { tp, dp, split, shards }: RankOptions,
+  rank?: number,
+): RankRequest | null {
+  const given = { tp, dp, split, rank };
+  const [first] = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (!first) return null;
+  if (tp === undefined && shards === undefined) {
+    throw new EngramError(
+      "usage",
+      `Cannot use --${first[0]} without --tp: wanted the number of ranks`,
+    );
+  }
+  return {
+    ...(tp !== undefined && { tp }),
+    ...(dp !== undefined && { dp }),
+    ...(split !== undefined && { split }),
+    ...(rank !== undefined && { rank }),
+  };
+}

@@ -1,0 +1,158 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileError } from "../bytes/file_error.ts";
+import { openFile } from "../bytes/file_source.ts";
+import type { EngramLayer } from "../checkpoint/checkpoint.ts";
+import { engramTensors } from "../checkpoint/engram_tensors.ts";
+import { tableShape } from "../checkpoint/table_shape.ts";
+import { EngramError } from "../errors.ts";
+import type { Layout } from "../layout/layout.ts";
+import { rankSpans, type RankSplit } from "../layout/rank_spans.ts";
+import { openSafetensors, type SafetensorsFile } from "../safetensors/safetensors_file.ts";
+import { readManifest, type ShardManifest } from "./shard_manifest.ts";
+import { parseShardName, shardName } from "./shard_name.ts";
+
+/** A folder of shards, opened to be read like the checkpoint they were cut from. */
+export interface ShardSet {
+  /** The folder. */
+  readonly folder: string;
+  /** Into how many ranks the tables are split, and how. */
+  readonly split: Required<RankSplit>;
+  /** tp * dp. */
+  readonly ranks: number;
+  /**
+   * A layer as one rank holds it: its rows of the table, range after range, and the whole
+   * projection and gate.
+   *
+   * @throws an {@linkcode EngramError} where the rank's shard or the layer in it is not there.
+   */
+  layer(rank: number, layerId: number): EngramLayer;
+  /** Closes all files. */
+  close(): void;
+}
+
+/**
+ * Opens the shards in `folder` and checks that they are one set, cut as `layout` says. Only headers
+ * are read. Ranks may be missing as long as they are not asked for.
+ *
+ * @param headDim Values in a row, as the config says.
+ */
+export async function openShards(
+  folder: string,
+  layout: Layout,
+  headDim: number,
+): Promise<ShardSet> {
+  const names = shardNames(folder);
+  const files = new Map<number, SafetensorsFile>();
+  const close = () => files.forEach((file) => file.close());
+  try {
+    let first: ShardManifest | undefined;
+    for (const name of names) {
+      const file = await openSafetensors(openFile(join(folder, name)));
+      const { rank } = parseShardName(name)!;
+      files.set(rank, file);
+      const manifest = checked(file, rank, layout);
+      first ??= manifest;
+      if (!sameSet(first, manifest)) {
+        throw fault(file.source.name, `it is of another set than \`${names[0]}\``);
+      }
+    }
+    const { tp, dp, split } = first!;
+    return {
+      folder,
+      split: { tp, dp, split },
+      ranks: tp * dp,
+      layer: (rank, layerId) => layerOf(folder, files, rank, tp * dp, layerId, headDim),
+      close,
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+function shardNames(folder: string): string[] {
+  let names: string[];
+  try {
+    names = readdirSync(folder).filter((name) => parseShardName(name) !== null).sort();
+  } catch (error) {
+    throw fileError("open", folder, error);
+  }
+  if (names.length > 0) return names;
+  throw new EngramError(
+    "unavailable",
+    `Cannot open shards in \`${folder}\`: found none, wanted files like ${shardName(0, 4)}`,
+    { where: folder, hint: "Make them with `engram shard CHECKPOINT --tp N --out DIR`" },
+  );
+}
+
+/** The shard's manifest, if it is that of its name's rank and of the layout's rows. */
+function checked(file: SafetensorsFile, rank: number, layout: Layout): ShardManifest {
+  const place = file.source.name;
+  const manifest = readManifest(file.metadata);
+  if (!manifest) throw fault(place, "it has no manifest of this version");
+  const { tp, dp, split } = manifest;
+  if (manifest.rank !== rank || shardName(rank, tp * dp) !== place.split(/[/\\]/).at(-1)) {
+    throw fault(place, `it is rank ${manifest.rank} of ${tp * dp}, not what its name says`);
+  }
+  for (const layer of layout.layers) {
+    const held = manifest.layers.find(({ layer_id }) => layer_id === layer.layerId);
+    const { ranges } = rankSpans(layer, { tp, dp, split })[rank];
+    if (JSON.stringify(held?.row_ranges) !== JSON.stringify(ranges)) {
+      throw new EngramError(
+        "mismatch",
+        `Cannot use shard \`${place}\`: its rows of layer ${layer.layerId} are ` +
+          `${JSON.stringify(held?.row_ranges ?? null)}, wanted ${JSON.stringify(ranges)}`,
+        { where: place, hint: "It was cut from a checkpoint with another config" },
+      );
+    }
+  }
+  return manifest;
+}
+
+function sameSet(a: ShardManifest, b: ShardManifest): boolean {
+  const identity = ({ tp, dp, split, source }: ShardManifest) =>
+    JSON.stringify([tp, dp, split, source]);
+  return identity(a) === identity(b);
+}
+
+function layerOf(
+  folder: string,
+  files: ReadonlyMap<number, SafetensorsFile>,
+  rank: number,
+  ranks: number,
+  layerId: number,
+  headDim: number,
+): EngramLayer {
+  const file = files.get(rank);
+  if (!file) {
+    throw new EngramError(
+      "unavailable",
+      `Cannot read rank ${rank} of the shards in \`${folder}\`: \`${shardName(rank, ranks)}\` ` +
+        "is not there",
+      { where: folder },
+    );
+  }
+  const parts = engramTensors(file.tensors.values()).get(layerId)?.parts;
+  const weight = parts?.get("embed.weight");
+  if (!parts || !weight) throw fault(file.source.name, `it has no table of layer ${layerId}`);
+  const scale = parts.get("embed.scale") ?? null;
+  const shape = tableShape(weight, scale, headDim);
+  if (typeof shape === "string") throw fault(file.source.name, shape);
+  const wkv = parts.get("wkv.weight");
+  return {
+    layerId,
+    ...shape,
+    embed: { weight, scale },
+    wkv: wkv ? { weight: wkv, scale: parts.get("wkv.scale") ?? null } : null,
+    qWeight: parts.get("q_weight") ?? null,
+    kWeight: parts.get("k_weight") ?? null,
+  };
+}
+
+function fault(place: string, found: string): EngramError {
+  return new EngramError("malformed", `Cannot use shard \`${place}\`: ${found}`, {
+    where: place,
+    hint: "Compare the shards with their checkpoint: `engram verify CHECKPOINT --shards DIR`",
+  });
+}
