@@ -106,7 +106,7 @@ class PartStore implements RowStore {
 
 /** Reads one part of all planned rows and puts each where it was asked for. */
 class Scatter {
-  readonly #scratch: Uint8Array;
+  #scratch = new Uint8Array(0);
 
   constructor(
     readonly sorted: Float64Array,
@@ -116,9 +116,7 @@ class Scatter {
     /** Where the part begins in a record. */
     readonly at: number,
     readonly part: RecordPart,
-  ) {
-    this.#scratch = new Uint8Array(Math.max(MAX_RUN_BYTES, part.bytes));
-  }
+  ) {}
 
   readSync(source: SyncByteSource): void {
     const { sorted, places, out, part: { offset, bytes } } = this;
@@ -132,7 +130,7 @@ class Scatter {
           out.copyWithin(places[i] * this.recordBytes + this.at, to, to + bytes);
         }
       } else {
-        const run = this.#scratch.subarray(0, span * bytes);
+        const run = this.#room(span * bytes);
         source.readSync(run, offset + sorted[from] * bytes);
         this.#place(run, from, end);
       }
@@ -154,6 +152,11 @@ class Scatter {
       await readRanges(source, runs);
       for (const { from, end, into } of runs) this.#place(into, from, end);
     }
+  }
+
+  #room(length: number): Uint8Array {
+    if (this.#scratch.length < length) this.#scratch = new Uint8Array(2 * length);
+    return this.#scratch.subarray(0, length);
   }
 
   /** The end of the run of equal and neighbouring rows from slot `from` on. */
