@@ -1,11 +1,18 @@
 import type { Check } from "../lib/verify/check.ts";
+import type { TensorReport } from "../lib/verify/content_report.ts";
+import { contentJson, contentText } from "./content_text.ts";
 import { table } from "./printer.ts";
 
 /** What `engram verify --json` prints. */
 export type VerifyReport = ReturnType<typeof verifyReport>;
 
 /** The checks' outcome, with one sentence that says how far the checkpoint can be trusted. */
-export function verifyReport(path: string, checks: readonly Check[], warnings: readonly string[]) {
+export function verifyReport(
+  path: string,
+  checks: readonly Check[],
+  warnings: readonly string[],
+  content: readonly TensorReport[] | null,
+) {
   const mismatches = checks.flatMap((check) => check.mismatches);
   return {
     path,
@@ -19,6 +26,7 @@ export function verifyReport(path: string, checks: readonly Check[], warnings: r
     })),
     mismatches,
     warnings,
+    ...(content ? { content: contentJson(content) } : {}),
   };
 }
 
@@ -41,8 +49,12 @@ function outcome(checks: readonly Check[]): string {
 }
 
 /** What `engram verify` prints for people. */
-export function verifyText(report: VerifyReport): string {
+export function verifyText(
+  report: VerifyReport,
+  content: readonly TensorReport[] | null,
+): string {
   const blocks = [
+    ...(content ? [contentText(content), ""] : []),
     table(
       ["check", "outcome", "what"],
       report.checks.map(({ check, status, detail, mismatches }) => [

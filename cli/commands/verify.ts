@@ -3,8 +3,11 @@ import { type Check, notChecked } from "../../lib/verify/check.ts";
 import { type Survey, survey } from "../../lib/verify/survey.ts";
 import { verifyMap } from "../../lib/verify/verify_map.ts";
 import { verifyStructure } from "../../lib/verify/verify_structure.ts";
+import { checkContent } from "../check_content.ts";
 import { checkShards } from "../check_shards.ts";
+import { checkFileSums } from "../check_sums.ts";
 import { begin, command } from "../command.ts";
+import { integer } from "../options.ts";
 import { tokenMapOption, type TokenMapOptions } from "../token_map_option.ts";
 import { type VerifyReport, verifyReport, verifyText } from "../verify_report.ts";
 
@@ -18,8 +21,12 @@ export function verifyCommand() {
       ["verify DeepSeek-V4.1-Flash", "config, index, tensors and primes against each other"],
       ["verify DeepSeek-V4.1-Flash --tokenizer tokenizer.json", "the token map as well"],
       ["verify DeepSeek-V4.1-Flash --shards out", "the shards' bytes against the checkpoint's"],
+      [
+        "verify DeepSeek-V4.1-Flash --deep --resume verify.state --sha256",
+        "every byte of the tables, and the files' digests",
+      ],
     ],
-    permissions: "--allow-read",
+    permissions: "--allow-read; --allow-write=FILE with --resume FILE",
   })
     .argument("<checkpoint>", "a folder, a safetensors file, or a config.json")
     .option(
@@ -29,6 +36,13 @@ export function verifyCommand() {
     .option("--map <file>", "check a saved map")
     .option("--shards <dir>", "compare the shards in this folder byte by byte with the checkpoint")
     .option("--partial", "only a part was fetched: files without Engram tensors may be missing")
+    .option("--deep", "read every byte of the Engram tensors and look at what they hold")
+    .option(
+      "--sha256 [list]",
+      "digest the files and compare with a list as sha256sum writes it, or with the hub's own sums",
+    )
+    .option("--resume <file>", "with --deep: keep the state in this file, and go on from it")
+    .option("--workers <n>", "threads; all cores unless given", integer("--workers", 1, 1024))
     .action(async (location, options) => {
       const context = begin(options);
       const { printer } = context;
@@ -37,9 +51,13 @@ export function verifyCommand() {
         const checks = verifyStructure(found, options);
         checks.push(await checkMap(found, options));
         checks.push(await checkShards(location, found, options, context));
-        checks.push(notChecked("content", "give --deep to read every byte of the Engram tensors"));
-        const report = verifyReport(location, checks, found.warnings);
-        printer.result(report, () => verifyText(report));
+        const content = options.deep ? await checkContent(found, options, context) : null;
+        checks.push(content?.check ?? notChecked("content", "give --deep to read every byte"));
+        checks.push(await checkFileSums(found, options, context));
+        const warnings = [...found.warnings, ...content?.oddities ?? []];
+        const tensors = content?.tensors ?? null;
+        const report = verifyReport(location, checks, warnings, tensors);
+        printer.result(report, () => verifyText(report, tensors));
         if (!report.ok) throw mismatch(report);
       } finally {
         found.close();

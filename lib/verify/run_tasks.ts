@@ -1,0 +1,92 @@
+import { EngramError, type ErrorKind } from "../errors.ts";
+
+/** How {@linkcode runTasks} works. */
+export interface TaskOptions<T, R> {
+  /** The worker's module: it answers each message with an {@linkcode Answer}. */
+  readonly module: URL;
+  /** Workers at once. */
+  readonly workers: number;
+  /** Called in this thread with each result, in the order they come in. */
+  readonly onResult: (result: R, task: T) => void;
+  /** Stops the work with an `EngramError` of kind `interrupted`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a worker answers: a result, or an error in parts that can be sent. */
+export type Answer<R> =
+  | { readonly result: R }
+  | {
+    readonly error: { kind: ErrorKind | null; message: string; where?: string; hint?: string };
+  };
+
+/** Gives each task to the next free worker; ends with the last one, or with the first error. */
+export async function runTasks<T, R>(
+  tasks: readonly T[],
+  options: TaskOptions<T, R>,
+): Promise<void> {
+  const { module, onResult, signal } = options;
+  const count = Math.max(1, Math.min(options.workers, tasks.length));
+  const workers: Worker[] = [];
+  let next = 0;
+  const one = (worker: Worker) =>
+    new Promise<void>((resolve, reject) => {
+      const give = () => next < tasks.length ? worker.postMessage(tasks[next++]) : resolve();
+      let current: T = tasks[next];
+      worker.onmessage = ({ data }: MessageEvent<Answer<R>>) => {
+        if ("error" in data) return reject(errorOf(data.error));
+        try {
+          onResult(data.result, current);
+        } catch (error) {
+          return reject(error);
+        }
+        current = tasks[next];
+        give();
+      };
+      worker.onerror = (event) => {
+        event.preventDefault();
+        reject(new Error(event.message));
+      };
+      give();
+    });
+  const { promise: stopped, reject: stop } = Promise.withResolvers<never>();
+  const interrupt = () => stop(new EngramError("interrupted", "Interrupted"));
+  try {
+    if (signal?.aborted) throw new EngramError("interrupted", "Interrupted");
+    signal?.addEventListener("abort", interrupt);
+    for (let i = 0; i < count; i++) workers.push(new Worker(module, { type: "module" }));
+    await Promise.race([Promise.all(workers.map(one)), stopped]);
+  } finally {
+    signal?.removeEventListener("abort", interrupt);
+    for (const worker of workers) worker.terminate();
+  }
+}
+
+/** In a worker: answers every message with what `work` makes of it. */
+export function answerTasks<T, R>(work: (task: T) => Promise<R> | R): void {
+  const scope = self as unknown as {
+    onmessage: (event: MessageEvent<T>) => void;
+    postMessage(answer: Answer<R>): void;
+  };
+  scope.onmessage = async ({ data }) => {
+    try {
+      scope.postMessage({ result: await work(data) });
+    } catch (error) {
+      scope.postMessage({ error: partsOf(error) });
+    }
+  };
+}
+
+function partsOf(error: unknown) {
+  if (error instanceof EngramError) {
+    const { kind, message, where, hint } = error;
+    return { kind, message, ...(where ? { where } : {}), ...(hint ? { hint } : {}) };
+  }
+  return { kind: null, message: error instanceof Error ? error.message : String(error) };
+}
+
+function errorOf(
+  parts: { kind: ErrorKind | null; message: string; where?: string; hint?: string },
+) {
+  const { kind, message, ...options } = parts;
+  return kind === null ? new Error(message) : new EngramError(kind, message, options);
+}
