@@ -25,7 +25,8 @@ export function httpTarget(location: string): HttpTarget {
   const { username, password } = url;
   url.username = url.password = url.hash = "";
   // A query may hold a signature, which is as good as a password.
-  const name = url.origin + decoded(url.pathname) + (url.search ? "?…" : "");
+  const path = decoded(url.pathname).replace(/\/+$/, "");
+  const name = url.origin + path + (url.search ? "?…" : "");
   if (username === "" && password === "") return { url, name };
   const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   const bytes = new TextEncoder().encode(login);

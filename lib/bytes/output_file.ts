@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { EngramError } from "../errors.ts";
 import { fileError } from "./file_error.ts";
 import { checkFreeSpace } from "./free_space.ts";
+import { kernelCopy } from "./kernel_copy.ts";
 
 /** How an {@linkcode OutputFile} is made. */
 export interface OutputFileOptions {
@@ -85,6 +86,17 @@ export class OutputFile implements Disposable {
       throw fileError("write", this.path, error);
     }
     this.#end = Math.max(this.#end, offset + bytes.length);
+  }
+
+  /**
+   * Copies `bytes` bytes from byte `from` of an open file to byte `offset`, inside the kernel. Gives
+   * how many were copied; 0 where that cannot be done, and they are to be read and written.
+   */
+  copyFrom(descriptor: number, from: number, offset: number, bytes: number): number {
+    if (this.#done) throw new EngramError("usage", `Cannot write \`${this.path}\`: it is closed`);
+    const copied = kernelCopy(descriptor, from, this.#file, offset, bytes);
+    this.#end = Math.max(this.#end, offset + copied);
+    return copied;
   }
 
   /** Makes the file durable and gives it its name. Nothing can be written afterwards. */
