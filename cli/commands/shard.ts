@@ -25,7 +25,8 @@ export function shardCommand() {
       ["shard DeepSeek-V4.1-Flash --tp 8 --rank 3 --out shards", "one rank's file alone"],
       ["shard DeepSeek-V4.1-Flash --tp 8 --split strided --out shards --dry-run", "only the plan"],
     ],
-    permissions: "--allow-read --allow-write --allow-sys=statfs",
+    permissions:
+      "--allow-read --allow-write --allow-sys=statfs (--allow-ffi to copy at cp's speed)",
   })
     .argument("<checkpoint>", "a folder, a safetensors file, or a URL")
     .requiredOption("--tp <n>", "tensor-parallel ranks", integer("--tp", 1))

@@ -1,5 +1,6 @@
 import { EngramError } from "../errors.ts";
 import type { HttpTarget } from "./http_target.ts";
+import { interrupt, interrupted } from "./interrupt.ts";
 import { TRAFFIC } from "./traffic.ts";
 
 /** How requests are made; every value has a default. */
@@ -73,9 +74,10 @@ export async function request<T>(
     timer = setTimeout(() => stalled.abort(), settings.stallMs);
   };
   try {
-    const either = AbortSignal.any([signal, stalled.signal]);
-    return await use({ ...await follow(target, from, headers, settings, either), alive });
+    const any = AbortSignal.any([signal, stalled.signal, interrupt()]);
+    return await use({ ...await follow(target, from, headers, settings, any), alive });
   } catch (error) {
+    if (interrupt().aborted) throw interrupted();
     if (stalled.signal.aborted) {
       throw new Passing(`nothing came for ${settings.stallMs / 1000} s`);
     }

@@ -1,5 +1,6 @@
 import { EngramError } from "../errors.ts";
 import { type HttpSettings, Passing } from "./http_request.ts";
+import { interrupt, interrupted } from "./interrupt.ts";
 
 /**
  * Repeats `attempt` while it fails in passing, with growing waits (or those the server asks for);
@@ -19,7 +20,7 @@ export async function retry<T>(
       if (!(error instanceof Passing)) throw error;
       const wait = error.waitMs ?? backoffMs * 2 ** (tried - 1) * (0.5 + Math.random() / 2);
       if (tried < attempts && wait <= longestWaitMs) {
-        await sleep(wait, signal);
+        await sleep(wait, AbortSignal.any([signal, interrupt()]));
         continue;
       }
       const end = tried < attempts
@@ -38,7 +39,7 @@ async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
-      reject(signal.reason);
+      reject(interrupt().aborted ? interrupted() : signal.reason);
     };
     const timer = setTimeout(() => {
       signal.removeEventListener("abort", stop);

@@ -1,20 +1,29 @@
 import { EngramError } from "../errors.ts";
 import type { ByteSource, ReadRange } from "./byte_source.ts";
 import { checkRange } from "./check_range.ts";
-import { HttpRange } from "./http_range.ts";
+import { HttpRange, type Identity } from "./http_range.ts";
 import { HTTP_SETTINGS, type HttpSettings } from "./http_request.ts";
 import type { HttpTarget } from "./http_target.ts";
 import { type MergedRange, mergeRanges } from "./merge_ranges.ts";
-import { RangeLog } from "./range_log.ts";
 
 /** How a file behind a URL is opened. */
 export interface HttpOptions {
   /** How requests are made. */
   readonly settings?: Partial<HttpSettings>;
-  /** Folder that fetched ranges are kept in from one run to the next. */
-  readonly cacheFolder?: string;
+  /** Opens what keeps fetched ranges from one run to the next. */
+  readonly openCache?: (url: URL, identity: Identity) => RangeCache | null;
   /** Take a whole file of at most so many bytes from a server that gives no ranges. */
   readonly whole?: number;
+}
+
+/** Keeps ranges of one version of a file. */
+export interface RangeCache {
+  /** Fills `into` from byte `offset` of the remote file; false where it has not got it all. */
+  read(into: Uint8Array, offset: number): boolean;
+  /** Keeps bytes that were fetched from byte `offset` on. */
+  add(bytes: Uint8Array, offset: number): void;
+  /** Releases what it holds; closing twice is fine. */
+  close(): void;
 }
 
 /** The first request's length: the headers of the released files of 100 GB are 664 bytes long. */
@@ -34,9 +43,7 @@ const MOST_BYTES = 8 * 2 ** 20;
 export async function openHttp(target: HttpTarget, options: HttpOptions = {}): Promise<ByteSource> {
   const range = new HttpRange(target, { ...HTTP_SETTINGS, ...options.settings });
   const head = await range.begin(HEAD_BYTES, options.whole);
-  const cache = options.cacheFolder === undefined
-    ? null
-    : RangeLog.open(options.cacheFolder, target.url, range.identity);
+  const cache = options.openCache?.(target.url, range.identity) ?? null;
   return new HttpSource(range, head, cache);
 }
 
@@ -45,10 +52,10 @@ class HttpSource implements ByteSource {
   readonly size: number;
   readonly #range: HttpRange;
   readonly #head: Uint8Array;
-  readonly #cache: RangeLog | null;
+  readonly #cache: RangeCache | null;
   #closed = false;
 
-  constructor(range: HttpRange, head: Uint8Array, cache: RangeLog | null) {
+  constructor(range: HttpRange, head: Uint8Array, cache: RangeCache | null) {
     this.name = range.target.name;
     this.size = range.identity.size;
     this.#range = range;

@@ -5,6 +5,7 @@ import { type HttpOptions, openHttp } from "./http_source.ts";
 import { type HttpTarget, httpTarget } from "./http_target.ts";
 import { accessHint, hubTarget, isHubLocation, parseHubLocation } from "./hub_location.ts";
 import { hubSettings } from "./hub_settings.ts";
+import { RangeLog } from "./range_log.ts";
 
 /** Whether `location` is not of the file system: `https://…`, `http://…` or `hf://…`. */
 export function isRemote(location: string): boolean {
@@ -46,7 +47,7 @@ export function remoteTarget(location: string): HttpTarget {
   };
 }
 
-function cacheOption(): Pick<HttpOptions, "cacheFolder"> {
-  const cacheFolder = process.env.ENGRAM_CACHE;
-  return cacheFolder ? { cacheFolder } : {};
+function cacheOption(): Pick<HttpOptions, "openCache"> {
+  const folder = process.env.ENGRAM_CACHE;
+  return folder ? { openCache: (url, identity) => RangeLog.open(folder, url, identity) } : {};
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { fileError } from "./file_error.ts";
 import type { Identity } from "./http_range.ts";
+import type { RangeCache } from "./http_source.ts";
 
 /** Before each record: offset (8 bytes), length (4), CRC-32 of offset, length and bytes (4). */
 const HEAD_BYTES = 16;
@@ -20,7 +21,7 @@ interface Entry {
  * file and version (URL, ETag, size). A torn record is cut off and a damaged
  * one fetched anew. Records are appended whole, so several programs can share a folder.
  */
-export class RangeLog {
+export class RangeLog implements RangeCache {
   readonly #path: string;
   readonly #file: number;
   /** Records by offset in the remote file. */

@@ -1,7 +1,10 @@
+import { isSyncSource } from "../bytes/byte_source.ts";
 import { OutputFile } from "../bytes/output_file.ts";
 import { EngramError } from "../errors.ts";
 import { type FilePlan, type Metadata, planFile, type TensorSpec } from "./plan_file.ts";
 import { quote } from "./quote.ts";
+import { streamTensor } from "./read_tensor.ts";
+import type { Tensor } from "./tensor.ts";
 
 /** How a {@linkcode SafetensorsWriter} is made. */
 export interface SafetensorsWriterOptions {
@@ -9,6 +12,18 @@ export interface SafetensorsWriterOptions {
   metadata?: Metadata;
   /** Replace a file that exists. */
   force?: boolean;
+}
+
+/** Which bytes of a tensor {@linkcode SafetensorsWriter.appendFrom} copies, and how. */
+export interface CopyOptions {
+  /** First byte, counted from the tensor's start. */
+  readonly begin: number;
+  /** Byte after the last one. */
+  readonly end: number;
+  /** Ends the copying with an `EngramError` of kind `interrupted`. */
+  readonly signal?: AbortSignal;
+  /** Called with the number of bytes after each piece. */
+  readonly onBytes?: (bytes: number) => void;
 }
 
 /**
@@ -68,20 +83,52 @@ export class SafetensorsWriter implements Disposable {
     this.writeAt(name, bytes, this.#given.get(name) ?? 0);
   }
 
+  /**
+   * Writes the next bytes of tensor `name` from bytes [begin, end) of another file's tensor, inside
+   * the kernel where that can be done.
+   */
+  async appendFrom(name: string, tensor: Tensor, options: CopyOptions): Promise<void> {
+    const { begin, end, signal, onBytes } = options;
+    const { source } = tensor;
+    const descriptor = isSyncSource(source) ? source.descriptor : undefined;
+    let at = begin;
+    while (descriptor !== undefined && at < end) {
+      if (signal?.aborted) throw new EngramError("interrupted", "Interrupted");
+      const given = this.#given.get(name) ?? 0;
+      const to = this.#span(name, given, end - at).offset + given;
+      const copied = this.#file.copyFrom(descriptor, tensor.offset + at, to, end - at);
+      if (copied === 0) break;
+      this.#given.set(name, given + copied);
+      at += copied;
+      onBytes?.(copied);
+      // Signals arrive only between turns of the event loop.
+      await new Promise((resume) => setTimeout(resume, 0));
+    }
+    // What the kernel does not copy, a file that has become shorter among it.
+    for await (const chunk of streamTensor(tensor, { begin: at, end, ...(signal && { signal }) })) {
+      this.append(name, chunk);
+      onBytes?.(chunk.length);
+    }
+  }
+
   /** Writes bytes of tensor `name` at byte `offset` of it. Each byte is to be written once. */
   writeAt(name: string, bytes: Uint8Array, offset: number): void {
-    const span = this.#plan.spans.get(name);
-    if (!span) throw new EngramError("usage", `Cannot write tensor ${quote(name)}: not planned`);
-    if (!(offset >= 0 && offset + bytes.length <= span.byteLength)) {
-      throw new EngramError(
-        "usage",
-        `Cannot write tensor ${quote(name)}: found bytes ${offset} to ${offset + bytes.length}, ` +
-          `wanted some of its ${span.byteLength}`,
-        { where: this.#file.path },
-      );
-    }
+    const span = this.#span(name, offset, bytes.length);
     this.#file.writeAt(bytes, span.offset + offset);
     this.#given.set(name, (this.#given.get(name) ?? 0) + bytes.length);
+  }
+
+  /** Where tensor `name` goes; `length` bytes at `offset` have to lie in it. */
+  #span(name: string, offset: number, length: number): { offset: number; byteLength: number } {
+    const span = this.#plan.spans.get(name);
+    if (!span) throw new EngramError("usage", `Cannot write tensor ${quote(name)}: not planned`);
+    if (offset >= 0 && offset + length <= span.byteLength) return span;
+    throw new EngramError(
+      "usage",
+      `Cannot write tensor ${quote(name)}: found bytes ${offset} to ${offset + length}, ` +
+        `wanted some of its ${span.byteLength}`,
+      { where: this.#file.path },
+    );
   }
 
   /** Finishes the file and gives it its name; a tensor with bytes missing is an error. */

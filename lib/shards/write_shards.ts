@@ -4,7 +4,6 @@ import { checkFreeSpace } from "../bytes/free_space.ts";
 import { fileError } from "../bytes/file_error.ts";
 import { EngramError } from "../errors.ts";
 import { SafetensorsWriter } from "../safetensors/safetensors_writer.ts";
-import { streamTensor } from "../safetensors/read_tensor.ts";
 import { compareShard } from "./compare_shard.ts";
 import type { ShardPlan } from "./shard_plan.ts";
 
@@ -82,10 +81,12 @@ async function write(
   using writer = SafetensorsWriter.create(path, tensors, { metadata, force: force ?? false });
   for (const { name, pieces } of tensors) {
     for (const { tensor, begin, end } of pieces) {
-      for await (const chunk of streamTensor(tensor, { begin, end, ...(signal && { signal }) })) {
-        writer.append(name, chunk);
-        onBytes?.(chunk.length);
-      }
+      await writer.appendFrom(name, tensor, {
+        begin,
+        end,
+        ...(signal && { signal }),
+        ...(onBytes && { onBytes }),
+      });
     }
   }
   writer.commit();
