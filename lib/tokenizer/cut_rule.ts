@@ -1,3 +1,5 @@
+import { flatten } from "./flatten.ts";
+import { GPT2_PATTERN } from "./gpt2_pattern.ts";
 import { regexCut } from "./regex_cut.ts";
 import type { Part, TokenizerSpec } from "./tokenizer.ts";
 import { isAssigned } from "./unicode.ts";
@@ -183,7 +185,12 @@ async function splitRule(
   const before: ((a: string) => boolean)[] = [];
   const all = (last: (a: string) => boolean) => (a: string) =>
     before.every((test) => test(a)) && last(a);
-  for (const part of flatten(spec.preTokenizer, "pretokenizers")) {
+  const parts = flatten(spec.preTokenizer, "pretokenizers");
+  // It marks what begins at the text's start, which after another stage may be any split.
+  if (parts.slice(1).some((part) => part.type === "Metaspace" && part.prepend_scheme === "first")) {
+    return null;
+  }
+  for (const part of parts) {
     switch (part.type) {
       case "Whitespace":
       case "WhitespaceSplit":
@@ -232,10 +239,6 @@ async function splitRule(
   return joins && all((a) => !joins(a));
 }
 
-/** The pattern of a ByteLevel pre-tokenizer that splits by itself. */
-const GPT2_PATTERN = String
-  .raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
-
 /** For a BPE vocabulary over whole texts: whether some merge could join `a` with `b`. */
 function bpePairs(model: Part, b: string): ((a: string) => boolean) | null {
   const plain = model.type === "BPE" && b !== "" && !model.ignore_merges && !model.dropout &&
@@ -251,11 +254,4 @@ function bpePairs(model: Part, b: string): ((a: string) => boolean) | null {
   // Lower-casing may come before.
   return (a) =>
     [a, a.toLowerCase()].some((form) => before.has(form) || !Object.hasOwn(vocab, form));
-}
-
-/** A Sequence's parts in order, nested ones too; one part by itself; none. */
-function flatten(part: Part | null, key: string): Part[] {
-  if (part === null) return [];
-  if (part.type !== "Sequence") return [part];
-  return (part[key] as Part[]).flatMap((inner) => flatten(inner, key));
 }

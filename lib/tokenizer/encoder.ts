@@ -1,5 +1,10 @@
+import type { TokenizerSpec } from "./tokenizer.ts";
+
 /** Turns texts into token ids. */
 export interface Encoder {
-  /** Token ids of each text by itself. */
+  /** Token ids of each text by itself, without the special tokens of a post-processor. */
   encodeBatch(texts: readonly string[]): Promise<Int32Array[]>;
 }
+
+/** Opens the encoder of a tokenizer; `json` is the whole `tokenizer.json`, `spec` its outline. */
+export type EncoderOpener = (json: string, spec: TokenizerSpec, name: string) => Promise<Encoder>;

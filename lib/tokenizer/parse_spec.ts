@@ -45,8 +45,11 @@ function part(
   name: string,
 ): Part | null {
   const value = root[key] ?? null;
-  if (value !== null) checkPart(value, key, inner, name);
-  return value as Part | null;
+  if (value === null) return null;
+  checkPart(value, key, inner, name);
+  const part = value as Part;
+  // A Sequence of nothing does nothing.
+  return part.type === "Sequence" && (part[inner] as Part[]).length === 0 ? null : part;
 }
 
 function checkPart(value: unknown, key: string, inner: string, name: string): void {

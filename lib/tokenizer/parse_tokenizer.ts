@@ -1,18 +1,24 @@
-import type { Encoder } from "./encoder.ts";
-import { nativeEncoder } from "./native_encoder.ts";
+import type { Encoder, EncoderOpener } from "./encoder.ts";
 import { parseSpec } from "./parse_spec.ts";
 import { tokenDecoder } from "./token_decoder.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { readVocabulary } from "./vocabulary.ts";
 
-/** Makes a tokenizer from the text of a `tokenizer.json`; `name` is for messages. */
-export async function parseTokenizer(json: string, name: string): Promise<Tokenizer> {
+/**
+ * Makes a tokenizer from the text of a `tokenizer.json`; `name` is for messages, `open` is called
+ * at the first text to be encoded. Throws an `EngramError` where it is no tokenizer.
+ */
+export async function parseTokenizer(
+  json: string,
+  name: string,
+  open: EncoderOpener,
+): Promise<Tokenizer> {
   const spec = parseSpec(json, name);
   const vocabulary = readVocabulary(spec, name);
   const decode = await tokenDecoder(spec.decoder, name);
   let encoder: Promise<Encoder> | undefined;
   const encodeBatch = async (texts: readonly string[]) =>
-    await (await (encoder ??= nativeEncoder(json))).encodeBatch(texts);
+    await (await (encoder ??= open(json, spec, name))).encodeBatch(texts);
   return {
     name,
     spec,

@@ -8,6 +8,8 @@ import type {
 
 /** What a split pattern does at a cut between two neighbouring characters. */
 export interface RegexCut {
+  /** Whether it has no possessive quantifier, atomic group or class intersection. */
+  readonly plain: boolean;
   /** Whether no match can hold `a` and then `b`, nor look across the cut. */
   keepsApart(a: string, b: string): boolean;
   /** Whether `char` can be part of a match. */
@@ -48,6 +50,7 @@ export async function regexCut(pattern: string): Promise<RegexCut | null> {
     throw error;
   }
   return {
+    plain: !/"kind":"(possessive|intersection)"|"atomic":true/.test(JSON.stringify(body)),
     keepsApart: (a, b) => !span(a, b).joins,
     matches: (char) => span(char, char).touches,
     alwaysMatches: (b) => body.some((alternative) => matchesAlone(alternative, b, matchesLeaf)),

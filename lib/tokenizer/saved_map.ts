@@ -1,6 +1,7 @@
 import { openFile } from "../bytes/file_source.ts";
 import { EngramError } from "../errors.ts";
 import { readTensor } from "../safetensors/read_tensor.ts";
+import { quote } from "../safetensors/quote.ts";
 import { openSafetensors } from "../safetensors/safetensors_file.ts";
 import { writeSafetensors } from "../safetensors/writer.ts";
 import { mapDigest, type TokenMap } from "./token_map.ts";
@@ -50,23 +51,29 @@ export async function readTokenMap(path: string): Promise<TokenMap> {
     const map = new Int32Array((await readTensor(tensor)).buffer);
     const compressedVocabSize = countIds(map, path);
     const sha256 = mapDigest(map);
-    const { metadata } = file;
-    check("sha256", sha256);
-    check("tokens", String(map.length));
-    check("compressed_vocab_size", String(compressedVocabSize));
-    return { map, compressedVocabSize, undecodable: undecodable(metadata, path), sha256 };
-
-    function check(key: string, found: string): void {
-      const wanted = metadata.get(key);
-      if (wanted === undefined || wanted === found) return;
-      throw new EngramError(
-        "mismatch",
-        `Cannot use map \`${path}\`: its ids give ${key} ${found}, its metadata says ${wanted}`,
-        { where: path, hint: "The file was damaged or edited. Make it again with `engram map`" },
-      );
-    }
+    const found = { sha256, tokens: map.length, compressed_vocab_size: compressedVocabSize };
+    checkMetadata(file.metadata, found, path);
+    return { map, compressedVocabSize, undecodable: undecodable(file.metadata, path), sha256 };
   } finally {
     file.close();
+  }
+}
+
+function checkMetadata(
+  metadata: ReadonlyMap<string, string>,
+  ids: Readonly<Record<string, string | number>>,
+  path: string,
+): void {
+  for (const [key, found] of Object.entries(ids)) {
+    const wanted = metadata.get(key);
+    if (wanted === undefined || wanted === String(found)) continue;
+    throw new EngramError(
+      "mismatch",
+      `Cannot use map \`${path}\`: its ids give ${key} ${found}, its metadata says ${
+        quote(wanted)
+      }`,
+      { where: path, hint: "The file was damaged or edited. Make it again with `engram map`" },
+    );
   }
 }
 
@@ -89,7 +96,7 @@ function countIds(map: Int32Array, path: string): number {
 function undecodable(metadata: ReadonlyMap<string, string>, path: string): number | null {
   const text = metadata.get("undecodable");
   if (text === undefined) return null;
-  if (!/^\d{1,10}$/.test(text)) throw fault(path, `its metadata says undecodable ${text}`);
+  if (!/^\d{1,10}$/.test(text)) throw fault(path, `its metadata says undecodable ${quote(text)}`);
   return Number(text);
 }
 

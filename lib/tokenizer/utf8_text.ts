@@ -58,7 +58,7 @@ function lengthOf(lead: number): number {
   return lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
-/** Offset of the first character that is no UTF-8, by decoding ever smaller halves. */
+/** Offset of the first character that is no UTF-8: after the longest prefix that could go on. */
 function firstInvalid(bytes: Uint8Array): number {
   let good = 0;
   let bad = bytes.length;
@@ -73,5 +73,5 @@ function firstInvalid(bytes: Uint8Array): number {
       bad = middle;
     }
   }
-  return good === bytes.length ? bytes.length - unfinished(bytes, new Uint8Array(0)).length : good;
+  return good - unfinished(bytes.subarray(0, good), new Uint8Array(0)).length;
 }

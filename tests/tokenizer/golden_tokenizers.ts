@@ -31,3 +31,14 @@ export async function realTokenizer(name: string): Promise<string> {
   }
   return fileURLToPath(import.meta.resolve(file));
 }
+
+/** Every golden tokenizer with what finds its file. */
+export function goldenFiles(): [name: string, path: () => Promise<string>][] {
+  return [
+    ...SMALL.map(([name, path]): [string, () => Promise<string>] => [
+      name,
+      () => Promise.resolve(path),
+    ]),
+    ...REAL.map(([name]): [string, () => Promise<string>] => [name, () => realTokenizer(name)]),
+  ];
+}
