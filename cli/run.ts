@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { COMMANDS } from "./commands.ts";
+import { interruptRequests } from "../lib/bytes/interrupt.ts";
 import { TRAFFIC, type Traffic } from "../lib/bytes/traffic.ts";
 import { EngramError } from "../lib/errors.ts";
 import { setContext } from "./command.ts";
@@ -31,6 +32,7 @@ export async function run(
   // Errors found while parsing must already come as JSON.
   printer.json = beforeDashes(args).includes("--json");
   setContext(printer, signal);
+  interruptRequests(signal);
   const root = program();
   let usage = "";
   each(root, (command) =>

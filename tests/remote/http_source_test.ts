@@ -3,6 +3,7 @@ import type { ByteSource } from "../../lib/bytes/byte_source.ts";
 import type { HttpSettings } from "../../lib/bytes/http_request.ts";
 import { type HttpOptions, openHttp } from "../../lib/bytes/http_source.ts";
 import { httpTarget } from "../../lib/bytes/http_target.ts";
+import { RangeLog } from "../../lib/bytes/range_log.ts";
 import { TRAFFIC } from "../../lib/bytes/traffic.ts";
 import { EngramError } from "../../lib/errors.ts";
 import { type FaultProxy, startFaultProxy } from "./fault_proxy.ts";
@@ -337,8 +338,10 @@ testWithNginx(
   () =>
     withNginx(async ({ folder, open }) => {
       const cacheFolder = `${folder}/cache`;
+      const openCache: HttpOptions["openCache"] = (url, identity) =>
+        RangeLog.open(cacheFolder, url, identity);
       const once = async (expected: number, offset?: number, length?: number) => {
-        const source = await open("/f", { cacheFolder });
+        const source = await open("/f", { openCache });
         const before = TRAFFIC.requests;
         await readsRight(source, offset, length);
         equal(TRAFFIC.requests - before, expected);
