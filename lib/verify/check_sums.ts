@@ -22,7 +22,7 @@ export async function checkSums(
   source: string,
   options: SumOptions = {},
 ): Promise<Check> {
-  if (sums.size === 0) return notChecked("sha256", `${source} has no SHA-256 for any file here`);
+  if (sums.size === 0) return notChecked("sha256", `no SHA-256 for any file here in ${source}`);
   const found: Omit<Mismatch, "check">[] = [];
   const tasks: SumTask[] = [];
   const sizes = new Map<string, number>();

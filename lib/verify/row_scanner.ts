@@ -22,6 +22,8 @@ export class RowScanner {
   readonly #span: RowSpan | null;
   #flags = new Uint8Array(0);
   #column = 0;
+  /** Counts of one block: typed, which is much faster to count into than an array. */
+  readonly #counts = new Uint32Array(256);
 
   /** A scanner for rows of `job`. */
   constructor(job: ScanJob) {
@@ -71,9 +73,10 @@ export class RowScanner {
     const { sample } = this.#job;
     // Rows whose number is a multiple of `sample`, whatever blocks they come in.
     for (let row = (sample - first % sample) % sample; row < rows; row += sample) {
-      countValues(part, row * span.stride, span, stats.values);
+      countValues(part, row * span.stride, span, this.#counts);
       stats.sampledRows++;
     }
+    this.#flush(stats.values);
   }
 
   #scales(
@@ -86,12 +89,14 @@ export class RowScanner {
   ): void {
     const { scales: at, scaleWidth, groupBytes } = this.#job;
     if (!at) return;
-    const histogram = stats.scales;
+    const counts = this.#counts;
+    const { stride, bytes } = at;
     for (let row = 0; row < rows; row++) {
-      const start = (skip + row) * at.stride + at.at;
-      for (let i = 0; i < at.bytes; i += scaleWidth) {
+      const start = (skip + row) * stride + at.at;
+      for (let i = 0; i < bytes; i += scaleWidth) {
         const scale = scaleWidth === 1 ? scales[start + i] : exponent(scales, start + i);
-        histogram[scale]++;
+        counts[scale]++;
+        if (scale !== 0 && scale !== 255) continue;
         if (scale === 255) addTo(stats.badScales, first + row);
         if (scale !== 0 || (scaleWidth === 4 && !isZero(scales, start + i, 4))) continue;
         const group = i / scaleWidth * groupBytes;
@@ -99,6 +104,13 @@ export class RowScanner {
         else addTo(stats.zeroScales, first + row);
       }
     }
+    this.#flush(stats.scales);
+  }
+
+  #flush(histogram: number[]): void {
+    const counts = this.#counts;
+    for (let i = 0; i < 256; i++) histogram[i] += counts[i];
+    counts.fill(0);
   }
 
   /** Whether the codes that share a scale are all zero, of either sign. */
@@ -114,7 +126,7 @@ export class RowScanner {
   }
 }
 
-function countValues(codes: Uint8Array, start: number, span: RowSpan, values: number[]): void {
+function countValues(codes: Uint8Array, start: number, span: RowSpan, values: Uint32Array): void {
   const end = start + span.codeBytes;
   switch (span.kind) {
     case "fp8":

@@ -4,8 +4,8 @@ import type { Layout } from "../layout/layout.ts";
 import type { Tensor } from "../safetensors/tensor.ts";
 import type { RowBytes, ScanJob } from "./scan_job.ts";
 
-/** Rows of one column that go into its values' histogram: enough to see a share of one in a million. */
-const SAMPLED_ROWS = 2 ** 20;
+/** Rows of one column that go into its values' histogram: millions of values, and little to count. */
+const SAMPLED_ROWS = 2 ** 14;
 
 /** The jobs that together read every byte of the Engram layers' tensors. */
 export function scanJobs(layers: readonly EngramLayer[], layout: Layout | null): ScanJob[] {

@@ -4,7 +4,7 @@ import type { ColumnStats } from "./column_stats.ts";
 export interface ColumnDistance {
   /** The column. */
   readonly column: number;
-  /** Total variation distance of its code histogram from its neighbours' together, 0 to 1. */
+  /** Total variation distance of its code histogram from its neighbours' typical one, 0 to 1. */
   readonly values: number;
   /** The same of its scale histogram; 0 without scales. */
   readonly scales: number;
@@ -37,26 +37,35 @@ export function columnDistances(columns: ReadonlyMap<number, ColumnStats>): Colu
   }));
 }
 
-/** Each histogram's total variation distance from the sum of the others. */
+/**
+ * Each histogram's total variation distance from the typical one, whose bins are the medians of
+ * all: one column that is far away does not drag it along.
+ */
 function distances(histograms: readonly (readonly number[])[]): number[] {
-  const sum = new Array<number>(256).fill(0);
-  for (const histogram of histograms) histogram.forEach((count, i) => sum[i] += count);
-  const all = total(sum);
-  return histograms.map((histogram) => {
-    const own = total(histogram);
-    const others = all - own;
-    if (own === 0 || others === 0) return 0;
-    let distance = 0;
-    histogram.forEach((count, i) => distance += Math.abs(count / own - (sum[i] - count) / others));
-    return distance / 2;
+  const shares = histograms.map((histogram) => {
+    const all = total(histogram);
+    return all === 0 ? null : histogram.map((count) => count / all);
+  });
+  const counted = shares.filter((share) => share !== null);
+  if (counted.length < FEWEST_COLUMNS) return histograms.map(() => 0);
+  const typical = counted[0].map((_, bin) => median(counted.map((share) => share[bin])));
+  const sum = total(typical);
+  if (sum === 0) return histograms.map(() => 0);
+  return shares.map((share) => {
+    if (!share) return 0;
+    const gaps = share.map((part, bin) => Math.abs(part - typical[bin] / sum));
+    return total(gaps) / 2;
   });
 }
 
 function far(distances: readonly number[]): (distance: number) => boolean {
-  const sorted = [...distances].sort((a, b) => a - b);
-  // The lower median: with four columns one that is far away must not set the measure itself.
-  const typical = sorted[Math.floor((sorted.length - 1) / 2)];
+  const typical = median(distances);
   return (distance) => distance > LEAST_DISTANCE && distance > TIMES_TYPICAL * typical;
+}
+
+/** The lower median: with four columns one that is far away must not set the measure itself. */
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
 }
 
 function total(histogram: readonly number[]): number {
