@@ -59,6 +59,7 @@ export async function evaluateTokens(
   const plan = {
     force,
     tensors,
+    stacked: tensors.flatMap(({ name }, i) => (name.endsWith(".output") ? [i] : [])),
     metadata: {
       format: "engram-eval",
       hidden: hidden.description,

@@ -1,8 +1,8 @@
 import { EngramError } from "../lib/errors.ts";
 import { inOrder } from "../lib/engram/in_order.ts";
-import { SafetensorsWriter } from "../lib/safetensors/safetensors_writer.ts";
 import type { Context } from "./command.ts";
 import { type LookupJob, type LookupResult, RowDigest } from "./lookup_job.ts";
+import { openRowOutput } from "./row_output.ts";
 import type { RowRequests } from "./row_requests.ts";
 
 /** Row numbers looked up at once. */
@@ -10,42 +10,25 @@ const BATCH_ROWS = 65_536;
 
 /** Looks up rows by number. */
 export async function lookUpRowNumbers(
-  job: LookupJob,
-  requests: RowRequests,
+  { tables, kernels, out, force }: LookupJob,
+  { path, layers: requested }: RowRequests,
   { progress, signal }: Context,
 ): Promise<LookupResult> {
-  const { tables, kernels, out, force } = job;
-  const { path } = requests;
-  if (out !== undefined && !out.endsWith(".safetensors")) {
-    throw new EngramError(
-      "usage",
-      `Cannot write rows by number to \`${out}\`: wanted a .safetensors file`,
-    );
-  }
-  const layers = requests.layers.map((request) => ({
-    ...request,
-    rows: tables.lookup(kernels, request.layerId),
-    held: tables.rows(request.layerId),
-    digest: new RowDigest(),
-  }));
-  using writer = out === undefined ? null : SafetensorsWriter.create(
-    out,
-    layers.map(({ layerId, count, rows }) => ({
-      name: `layers.${layerId}.rows`,
-      dtype: "BF16" as const,
-      shape: [count, rows.headDim],
-    })),
-    { force, metadata: { format: "engram-rows" } },
-  );
+  const layers = requested.map(({ layerId, count, pieces }) => {
+    const rows = tables.lookup(kernels, layerId);
+    const held = tables.rows(layerId);
+    return { layerId, count, pieces, rows, held, headDim: rows.headDim, digest: new RowDigest() };
+  });
+  using output = out === undefined ? null : openRowOutput(out, layers, force);
   const bar = progress("Looking up", layers.reduce((sum, { count }) => sum + count, 0), "rows");
   try {
-    for (const { layerId, rows, held, digest, pieces } of layers) {
+    for (const [index, { layerId, rows, held, digest, pieces }] of layers.entries()) {
       let next = 0;
       const lookUp = async (ids: Float64Array) => {
         const first = next;
         next += ids.length;
         const bad = ids.findIndex((id) => !(id >= 0 && id < held) || id % 1 !== 0);
-        if (bad < 0) return await rows.rows(ids);
+        if (bad < 0) return { ids, values: await rows.rows(ids) };
         throw new EngramError(
           "malformed",
           `Cannot look up rows of layer ${layerId}: row number ${first + bad} of \`${path}\` ` +
@@ -53,26 +36,23 @@ export async function lookUpRowNumbers(
           { where: path },
         );
       };
-      for await (const values of inOrder(pieces(BATCH_ROWS), lookUp, signal)) {
+      for await (const { ids, values } of inOrder(pieces(BATCH_ROWS), lookUp, signal)) {
         digest.add(values);
-        writer?.append(
-          `layers.${layerId}.rows`,
-          new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
-        );
-        bar.advance(values.length / rows.headDim);
+        output?.append(index, ids, values);
+        bar.advance(ids.length);
       }
     }
   } finally {
     bar.stop();
   }
-  writer?.commit();
+  output?.commit();
   return {
     tokens: null,
     requests: null,
     dead_tokens: null,
     device: kernels.description,
-    layers: layers.map(({ layerId, count, rows, digest }) =>
-      digest.result(layerId, [count, rows.headDim])
+    layers: layers.map(({ layerId, count, headDim, digest }) =>
+      digest.result(layerId, [count, headDim])
     ),
   };
 }

@@ -29,6 +29,7 @@ export async function lookUpTokens(
       dtype: "BF16" as const,
       shape: [rows.columns, rows.headDim],
     })),
+    stacked: layers.map((_, i) => i),
     metadata: { format: "engram-rows", token_map_sha256: input.map.sha256 },
   };
   const requests = new RequestStream(layout.maxNgramSize - 1);

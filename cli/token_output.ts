@@ -3,7 +3,8 @@ import { npyHeader } from "../lib/arrays/npy_header.ts";
 import { OutputFile } from "../lib/bytes/output_file.ts";
 import { EngramError } from "../lib/errors.ts";
 import { SafetensorsWriter } from "../lib/safetensors/safetensors_writer.ts";
-import { fromBf16 } from "../lib/table/bf16.ts";
+import { fromBf16, widenBf16 } from "../lib/table/bf16.ts";
+import { jsonNumbers } from "./json_numbers.ts";
 import type { SpooledTokens } from "./token_spool.ts";
 
 /** A tensor with one entry for each token. */
@@ -24,6 +25,11 @@ export interface TokenOutputPlan {
   readonly starts: readonly number[];
   /** What is written for each token, beside its id and whether it is dead. */
   readonly tensors: readonly TokenTensor[];
+  /**
+   * Which of the tensors, all of one shape, a format of one array holds side by side. Needed where
+   * there are several.
+   */
+  readonly stacked?: readonly number[];
   /** What the file says about itself. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Replace a file that exists. */
@@ -85,25 +91,34 @@ function safetensors(path: string, plan: TokenOutputPlan): TokenOutput {
   };
 }
 
-/** The only tensor, where there is one and NumPy has its type. */
-function npy(path: string, { tokens, tensors: [tensor, ...others], force }: TokenOutputPlan) {
-  const descr = { I32: "<i4", F32: "<f4", BF16: null }[tensor.dtype];
-  if (descr === null || others.length > 0) {
-    const found = [tensor, ...others].map(({ name, dtype }) => `${name} (${dtype})`).join(", ");
-    throw new EngramError(
-      "usage",
-      `Cannot write \`${path}\`: found ${found}, wanted one tensor of a type that NumPy has`,
-      { where: "--out", hint: "Name a .safetensors file: it holds tensors of every type" },
-    );
-  }
-  const shape = [tokens, ...tensor.shape];
-  const header = npyHeader(descr, shape);
+/**
+ * One array: the plan's stacked tensors [tokens, tensors, …], or its only tensor [tokens, …].
+ * NumPy has no bf16: such values are written as the float32 they are.
+ */
+function npy(path: string, { tokens, tensors, stacked, force }: TokenOutputPlan): TokenOutput {
+  const chosen = stacked ?? tensors.map((_, i) => i);
+  const { dtype, shape: each } = tensors[chosen[0]];
+  const shape = [tokens, ...(stacked ? [stacked.length] : []), ...each];
+  const header = npyHeader(dtype === "I32" ? "<i4" : "<f4", shape);
   const size = shape.reduce((product, n) => product * n, 4) + header.length;
   const file = OutputFile.create(path, { force, size });
   file.write(header);
+  const width = each.reduce((product, n) => product * n, 1);
   return {
-    append: (_: SpooledTokens, [values]: Parameters<TokenOutput["append"]>[1]) =>
-      file.write(bytesOf(values)),
+    append({ tokenIds }, values) {
+      const arrays = chosen.map((i) => values[i]).map((array) =>
+        array instanceof Uint16Array ? widenBf16(array) : array
+      );
+      if (arrays.length === 1) return file.write(bytesOf(arrays[0]));
+      const rows = new Float32Array(tokenIds.length * arrays.length * width);
+      for (let t = 0, at = 0; t < tokenIds.length; t++) {
+        for (const array of arrays) {
+          rows.set(array.subarray(t * width, (t + 1) * width), at);
+          at += width;
+        }
+      }
+      file.write(bytesOf(rows));
+    },
     commit: () => file.commit(),
     [Symbol.dispose]: () => file.abort(),
   };
@@ -144,19 +159,13 @@ function jsonLines(path: string, plan: TokenOutputPlan): TokenOutput {
 
 /** Flat values as JSON lists nested by `shape`. */
 function nested(values: readonly number[], shape: readonly number[]): string {
-  if (shape.length < 2) return `[${values.map(number).join(",")}]`;
+  if (shape.length < 2) return jsonNumbers(values);
   const size = values.length / shape[0];
   const parts = Array.from(
     { length: shape[0] },
     (_, i) => nested(values.slice(i * size, (i + 1) * size), shape.slice(1)),
   );
   return `[${parts.join(",")}]`;
-}
-
-/** A number that reads back as itself; NaN and infinities, which JSON lacks, as strings. */
-function number(value: number): string {
-  if (Object.is(value, -0)) return "-0.0";
-  return Number.isFinite(value) ? String(value) : `"${value}"`;
 }
 
 function bytesOf(view: ArrayBufferView): Uint8Array {

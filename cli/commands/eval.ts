@@ -24,7 +24,8 @@ export function evalCommand() {
         "the docs of SeededHidden). Dead tokens have gate 0 and pass unchanged.\n\n" +
         "Writes layers.N.gate F32 [T, copies] and layers.N.output BF16 [T, copies, hidden], with " +
         "token_ids, dead and starts; --keep adds layers.N.rows [T, columns, head_dim], " +
-        "layers.N.kv [T, (copies + 1) * hidden] and layers.N.hidden. Without --out it shows " +
+        "layers.N.kv [T, (copies + 1) * hidden] and layers.N.hidden. A .npy file holds the " +
+        "outputs alone, float32 [T, layers, copies, hidden]. Without --out it shows " +
         "which tokens open the gates most and least.\n\n" +
         "With --tp or --shards the module runs as its ranks would, all of them in this process; " +
         "the result is the same.",
@@ -44,7 +45,7 @@ export function evalCommand() {
     .option("--keep <list>", `also write, comma-separated: ${KEPT.join(", ")}`, keepList)
     .option("--sequence-parallel", "with ranks: each computes its own tokens, instead of all")
     .addOption(deviceOption())
-    .option("--out <file>", "write gates and outputs: .safetensors or .jsonl")
+    .option("--out <file>", "write gates and outputs: .safetensors, .npy or .jsonl")
     .option("--force", "replace --out where it exists")
     .action(async (place, options) => {
       const context = begin(options);
@@ -55,11 +56,11 @@ export function evalCommand() {
         throw new EngramError("usage", "Cannot use --sequence-parallel without --tp or --shards");
       }
       if (out !== undefined) checkTokenOutput(out, force);
-      else if (keep.size > 0) {
-        throw new EngramError(
-          "usage",
-          "Cannot use --keep without --out: there is nowhere to write",
-        );
+      if (keep.size > 0 && (out === undefined || out.endsWith(".npy"))) {
+        const place = out === undefined ? "without --out" : `with \`${out}\``;
+        throw new EngramError("usage", `Cannot use --keep ${place}: there is nowhere to write`, {
+          hint: "Name a .safetensors file with --out: it holds any number of tensors",
+        });
       }
       using stack = new DisposableStack();
       const checkpoint = stack.adopt(await openCheckpoint(place), (opened) => opened.close());

@@ -24,6 +24,7 @@ export function lookupCommand() {
       details:
         "Writes layers.N.rows, BF16 [tokens, columns, head_dim], with token_ids, dead and starts " +
         "(first token of each request, and the end). With --rows it is [rows, head_dim]. " +
+        "A .npy file holds the rows alone as float32, [tokens, layers, columns, head_dim]. " +
         "Only the rows asked for are read.\n\n" +
         "With --tp the table is split over ranks; the rows of all are looked up apart and " +
         "gathered. With --rank only that rank's columns are written, ceil(columns / ranks) of " +
@@ -44,7 +45,7 @@ export function lookupCommand() {
       integer("--rank", 0),
     )
     .addOption(deviceOption())
-    .option("--out <file>", "write the rows: .safetensors or .jsonl")
+    .option("--out <file>", "write the rows: .safetensors, .npy or .jsonl")
     .option("--force", "replace --out where it exists")
     .action(async (place, options) => {
       const context = begin(options);

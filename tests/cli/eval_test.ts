@@ -250,6 +250,28 @@ Deno.test("eval as JSON lines", async () => {
   });
 });
 
+Deno.test("eval as .npy: the outputs as float32, layers side by side", async () => {
+  await withModel(async ({ folder, text, args }) => {
+    const [tensors, npy] = [join(folder, "o.safetensors"), join(folder, "o.npy")];
+    await cli(...args, "--text", text, "--seed", "1", "--out", tensors);
+    const { code, err } = await cli(...args, "--text", text, "--seed", "1", "--out", npy);
+    assert.equal(code, 0, err);
+    const file = new TensorFile(tensors);
+    const layers = [2, 5].map((id) => file.get(`layers.${id}.output`, "BF16"));
+    const [tokens] = layers[0].shape;
+    const bytes = Deno.readFileSync(npy);
+    const header = 10 + new DataView(bytes.buffer).getUint16(8, true);
+    const text10 = new TextDecoder().decode(bytes.subarray(10, header));
+    assert.ok(text10.includes(`'<f4', 'fortran_order': False, 'shape': (${tokens}, 2, 2, 32)`));
+    const wanted = Array.from(
+      { length: tokens },
+      (_, t) =>
+        layers.map(({ values }) => Array.from(values.subarray(t * 64, (t + 1) * 64), bf16Number)),
+    );
+    assert.deepEqual([...new Float32Array(bytes.slice(header).buffer)], wanted.flat(2));
+  });
+});
+
 Deno.test("eval refuses what cannot be meant, and leaves no file", async () => {
   await withModel(async ({ folder, text, args }) => {
     const out = join(folder, "out.safetensors");
@@ -270,6 +292,9 @@ Deno.test("eval refuses what cannot be meant, and leaves no file", async () => {
       assert.match(found.err, says);
       assert.doesNotMatch(found.err, /Internal error/);
     }
+    const npy = ["--out", `${out}.npy`];
+    const kept = await cli(...args, "--text", text, "--seed", "1", "--keep", "kv", ...npy);
+    assert.match(kept.err, /--keep with/);
     const alone = await cli(...args, "--text", text, "--seed", "1", "--keep", "kv");
     assert.match(alone.err, /--keep without --out/);
     const ending = await cli(...args, "--text", text, "--seed", "1", "--out", `${out}.txt`);

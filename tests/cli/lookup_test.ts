@@ -202,6 +202,53 @@ Deno.test("lookup without --out is a summary; as JSON lines, one line a token", 
   });
 });
 
+Deno.test("lookup as .npy: float32, layers side by side; row numbers of one layer", async () => {
+  await withModel(async ({ model, folder, text, lookup }) => {
+    const args = ["lookup", join(folder, "model"), "--device", "cpu"];
+    const out = join(folder, "rows.npy");
+    assert.equal((await cli(...args, "--text", text, "--out", out)).code, 0);
+    const file = await lookup("--text", text);
+    const layers = [4, 1].map((id) => file.get(`layers.${id}.rows`, "BF16").values);
+    const tokens = layers[0].length / 240;
+    const wanted = Array.from(
+      { length: tokens },
+      (_, t) => layers.map((rows) => Array.from(rows.subarray(t * 240, (t + 1) * 240), bf16Number)),
+    ).flat(2);
+    assertNpy(out, [tokens, 2, 6, 40], wanted);
+
+    const asked = join(folder, "rows.json");
+    Deno.writeTextFileSync(asked, '{"4": [7, 0]}');
+    assert.equal((await cli(...args, "--rows", asked, "--out", out, "--force")).code, 0);
+    assertNpy(out, [2, 40], Array.from(model.rows(0, [7, 0]), bf16Number));
+    const lines = join(folder, "rows.jsonl");
+    assert.equal((await cli(...args, "--rows", asked, "--out", lines)).code, 0);
+    assert.deepEqual(
+      Deno.readTextFileSync(lines).trimEnd().split("\n").map((line) => JSON.parse(line)),
+      [7, 0].map((row) => ({
+        layer_id: 4,
+        row,
+        values: Array.from(model.rows(0, [row]), bf16Number),
+      })),
+    );
+    Deno.writeTextFileSync(asked, '{"4": [7], "1": [1]}');
+    const two = await cli(...args, "--rows", asked, "--out", out, "--force");
+    assert.equal(two.code, 2);
+    assert.match(two.err, /rows of 2 layers are asked for/);
+  });
+});
+
+/** A .npy file of float32, read by a few lines of the test's own. */
+function assertNpy(path: string, shape: number[], values: number[]): void {
+  const bytes = Deno.readFileSync(path);
+  const length = new DataView(bytes.buffer).getUint16(8, true);
+  const header = new TextDecoder().decode(bytes.subarray(10, 10 + length));
+  assert.equal((10 + length) % 64, 0);
+  assert.ok(header.includes("'descr': '<f4'"), header);
+  assert.ok(header.includes(`'shape': (${shape.join(", ")})`), header);
+  const found = new Float32Array(bytes.slice(10 + length).buffer);
+  assert.deepEqual([...found], values);
+}
+
 Deno.test("lookup refuses what cannot be meant, and leaves no file", async () => {
   await withModel(async ({ model, folder, text }) => {
     const rows = model.layers[0].codes.length / 40;

@@ -58,9 +58,9 @@ export function parallelSuite(
     async (kernels, model) => {
       const whole = new Whole(kernels, model);
       const ranks = Array.from({ length: 33 }, (_, i) => i + 1);
-      for (const tp of everyTp ? ranks : [1, 2, 5, 12, 33]) {
+      for (const tp of everyTp ? ranks : [1, 3, 5, 12]) {
         const layer = whole.parallel(tp, 1, "heads");
-        for (const tokens of everyTp ? range(0, TOKENS) : [0, 1, tp, tp + 1, 40]) {
+        for (const tokens of everyTp ? range(0, TOKENS) : [0, 1, tp + 1]) {
           for (const masked of [false, true]) {
             await whole.check(layer, tokens, masked, `tp ${tp}, ${tokens} tokens`);
           }
