@@ -28,6 +28,7 @@ export async function partOfIds(source: IdSource, part: Part, depth: number): Pr
     lead: { ...joined(before), requestStart: true, request: source.name },
     origin,
     read: () => between(source, begin, end, end === total),
+    close: () => source.close(),
   };
 }
 

@@ -16,23 +16,25 @@ export interface RawChunk {
 
 /** Where token ids come from. */
 export interface RawTokens {
-  read(): AsyncGenerator<RawChunk>;
+  /** Begins the tokens; texts need their tokenizer. */
+  read(tokenizer: Tokenizer | null): AsyncGenerator<RawChunk>;
   /** Tokens of the first request just before those that are read, where only a part is. */
   readonly lead: RawChunk | null;
   /** Where the first token read stands: the number of its request, and its position there. */
   readonly origin: { readonly request: number; readonly position: number };
+  /** Closes what is open; reading to the end or breaking off does so as well. */
+  close(): void;
 }
 
 /** Texts up to this size are tokenized whole, several at once. */
 const SMALL_TEXT = 256 * 1024;
 
 /**
- * Opens the texts or ids that `options` name; `tokenizer` is there where they are texts. Of a part
- * that begins within a request, `depth` tokens before it are given as well.
+ * Opens the texts or ids that `options` name. Of a part that begins within a request, `depth` tokens
+ * before it are given as well.
  */
 export async function rawTokens(
   options: TokenOptions,
-  tokenizer: Tokenizer | null,
   depth: number,
   context: Pick<Context, "signal" | "progress">,
 ): Promise<RawTokens> {
@@ -42,7 +44,8 @@ export async function rawTokens(
   return {
     lead: null,
     origin: { request: begin, position: 0 },
-    read: () => fromTexts(files.slice(begin, end), tokenizer!, context),
+    read: (tokenizer) => fromTexts(files.slice(begin, end), tokenizer!, context),
+    close() {},
   };
 }
 
@@ -116,7 +119,15 @@ async function* counted(
 async function fromIds(path: string, part: Part | undefined, depth: number): Promise<RawTokens> {
   const { openIds } = await import("../lib/arrays/open_ids.ts");
   const source = await openIds(path);
-  if (part) return await (await import("./ids_part.ts")).partOfIds(source, part, depth);
+  if (part) {
+    const { partOfIds } = await import("./ids_part.ts");
+    try {
+      return await partOfIds(source, part, depth);
+    } catch (error) {
+      source.close();
+      throw error;
+    }
+  }
   return {
     lead: null,
     origin: { request: 0, position: 0 },
@@ -129,5 +140,6 @@ async function fromIds(path: string, part: Part | undefined, depth: number): Pro
         source.close();
       }
     },
+    close: () => source.close(),
   };
 }

@@ -77,8 +77,25 @@ export async function openTokenInput(
   context: Pick<Context, "signal" | "progress">,
 ): Promise<TokenInput> {
   checkOptions(options);
-  const { tokenizer, map } = await loadVocabulary(options, checkpoint);
   const { config } = checkpoint;
+  // A file that is not there is found out before the tokenizer is loaded.
+  const raw = await rawTokens(options, config.maxNgramSize - 1, context);
+  try {
+    return await prepare(options, checkpoint, raw, context.signal);
+  } catch (error) {
+    raw.close();
+    throw error;
+  }
+}
+
+async function prepare(
+  options: TokenOptions,
+  checkpoint: Pick<Checkpoint, "config" | "tokenizerPath" | "place">,
+  raw: RawTokens,
+  signal: AbortSignal,
+): Promise<TokenInput> {
+  const { config } = checkpoint;
+  const { tokenizer, map } = await loadVocabulary(options, checkpoint);
   const layout = buildLayout(config, map.compressedVocabSize);
   if (config.padTokenId >= map.map.length) {
     throw new EngramError(
@@ -89,7 +106,6 @@ export async function openTokenInput(
     );
   }
   const deadTokenIds = new Set([...config.deadTokenIds, ...(options.deadToken ?? [])]);
-  const raw = await rawTokens(options, tokenizer, config.maxNgramSize - 1, context);
   const { lead, origin } = raw;
   return {
     map,
@@ -98,7 +114,7 @@ export async function openTokenInput(
     deadTokenIds,
     tokenizer,
     partStart: { ...origin, lead: lead && compress(lead, 0, map.map, deadTokenIds) },
-    chunks: () => compressAll(raw, map.map, deadTokenIds, context.signal),
+    chunks: () => compressAll(raw.read(tokenizer), origin.position, map.map, deadTokenIds, signal),
   };
 }
 
@@ -153,13 +169,13 @@ async function loadVocabulary(
 }
 
 async function* compressAll(
-  raw: RawTokens,
+  chunks: AsyncIterable<RawChunk>,
+  position: number,
   map: Int32Array,
   deadTokenIds: ReadonlySet<number>,
   signal: AbortSignal,
 ): AsyncGenerator<TokenChunk> {
-  let { position } = raw.origin;
-  for await (const chunk of raw.read()) {
+  for await (const chunk of chunks) {
     if (signal.aborted) throw new EngramError("interrupted", "Interrupted");
     if (chunk.requestStart) position = 0;
     yield compress(chunk, position, map, deadTokenIds);

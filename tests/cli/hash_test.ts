@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { goldenPath } from "../golden/golden_data.ts";
 import { goldenTensors, TensorFile } from "../golden/golden_tensors.ts";
 import { cli } from "../run_cli.ts";
@@ -9,7 +9,16 @@ import { realTokenizer } from "../tokenizer/golden_tokenizers.ts";
 const MINI = goldenPath("mini");
 const golden = goldenTensors("mini/expected.safetensors");
 const TEXT = golden.metadata.text;
+const IDS = goldenPath("mini/expected.safetensors");
 const TOKENIZER = await realTokenizer("deepseek_v3");
+
+/** Options that give the map saved, and the tokenizer where texts are read: building it takes a second. */
+const MAP = join(await Deno.makeTempDir(), "map.safetensors");
+await cli("map", TOKENIZER, "--out", MAP);
+const BY_MAP = ["--map", MAP];
+const BY_BOTH = [...BY_MAP, "--tokenizer", TOKENIZER];
+globalThis.addEventListener("unload", () => Deno.removeSync(dirname(MAP), { recursive: true }));
+
 const wantedIds = golden.get("token_ids", "I32").values;
 const wantedRows = golden.get("hash_ids", "I32").values;
 /** The digest of the whole deepseek_v3 map, from the golden summary. */
@@ -38,12 +47,11 @@ function refused(
 Deno.test("hash --ids with dead flags gives the golden rows, and a file others can read", () =>
   inFolder(async (folder) => {
     const out = join(folder, "hash.safetensors");
-    const ids = goldenPath("mini/expected.safetensors");
     const result = await cli(
       "hash",
       MINI,
       "--ids",
-      ids,
+      IDS,
       "--tokenizer",
       TOKENIZER,
       "--out",
@@ -73,7 +81,7 @@ Deno.test("hash --text gives the golden token ids, and --dead-token kills every 
     const text = join(folder, "text.txt");
     const [plain, dead] = [join(folder, "plain.safetensors"), join(folder, "dead.safetensors")];
     await Deno.writeTextFile(text, TEXT);
-    const common = ["hash", MINI, "--text", text, "--tokenizer", TOKENIZER, "--quiet"];
+    const common = ["hash", MINI, "--text", text, ...BY_BOTH, "--quiet"];
     assert.equal((await cli(...common, "--out", plain)).code, 0);
     assert.deepEqual(new TensorFile(plain).get("token_ids", "I32").values, wantedIds);
 
@@ -99,7 +107,7 @@ Deno.test("each text is a request of its own; a folder's files come in the order
     const last = join(folder, "last.txt");
     await Deno.writeTextFile(last, "The lazy dog");
     const out = join(folder, "all.safetensors");
-    const common = ["--tokenizer", TOKENIZER, "--json"];
+    const common = [...BY_BOTH, "--json"];
     const all = await cli("hash", MINI, "--text", corpus, last, "--out", out, ...common);
     assert.equal(all.code, 0, all.err);
     assert.equal(all.json().requests, 4);
@@ -117,8 +125,7 @@ Deno.test("each text is a request of its own; a folder's files come in the order
 
 Deno.test("hash without --out prints what it found; JSON lines say the same as safetensors", () =>
   inFolder(async (folder) => {
-    const ids = goldenPath("mini/expected.safetensors");
-    const common = ["hash", MINI, "--ids", ids, "--tokenizer", TOKENIZER];
+    const common = ["hash", MINI, "--ids", IDS, "--tokenizer", TOKENIZER];
     const shown = await cli(...common);
     assert.equal(shown.code, 0);
     assert.match(shown.out, /64 tokens of 1 requests, 2 dead, to 2 layers × 24 columns/);
@@ -140,8 +147,7 @@ Deno.test("hash without --out prints what it found; JSON lines say the same as s
 Deno.test("a .npy output holds the hash ids", () =>
   inFolder(async (folder) => {
     const out = join(folder, "rows.npy");
-    const ids = goldenPath("mini/expected.safetensors");
-    const result = await cli("hash", MINI, "--ids", ids, "--tokenizer", TOKENIZER, "--out", out);
+    const result = await cli("hash", MINI, "--ids", IDS, ...BY_MAP, "--out", out);
     assert.equal(result.code, 0, result.err);
     const bytes = await Deno.readFile(out);
     const end = 10 + new DataView(bytes.buffer).getUint16(8, true);
@@ -150,21 +156,16 @@ Deno.test("a .npy output holds the hash ids", () =>
     assert.deepEqual(new Int32Array(bytes.slice(end).buffer), wantedRows);
   }));
 
-Deno.test("a saved map serves in place of the tokenizer", () =>
-  inFolder(async (folder) => {
-    const map = join(folder, "map.safetensors");
-    assert.equal((await cli("map", TOKENIZER, "--out", map)).code, 0);
-    const ids = goldenPath("mini/expected.safetensors");
-    const result = await cli("hash", MINI, "--ids", ids, "--map", map, "--json");
-    assert.equal(result.code, 0, result.err);
-    const digest = createHash("sha256").update(new Uint8Array(wantedRows.buffer)).digest("hex");
-    assert.equal(result.json().hash_ids_sha256, digest);
-  }));
+Deno.test("a saved map serves in place of the tokenizer", async () => {
+  const result = await cli("hash", MINI, "--ids", IDS, ...BY_MAP, "--json");
+  assert.equal(result.code, 0, result.err);
+  const digest = createHash("sha256").update(new Uint8Array(wantedRows.buffer)).digest("hex");
+  assert.equal(result.json().hash_ids_sha256, digest);
+});
 
 Deno.test("a config alone is enough to hash by", async () => {
-  const ids = goldenPath("mini/expected.safetensors");
   const config = join(MINI, "config.json");
-  const result = await cli("hash", config, "--ids", ids, "--tokenizer", TOKENIZER, "--json");
+  const result = await cli("hash", config, "--ids", IDS, ...BY_MAP, "--json");
   assert.equal(result.code, 0, result.err);
   assert.equal(result.json().tokens, 64);
 });
@@ -180,7 +181,7 @@ Deno.test("the padding token counts by its compressed id", () =>
       config.text_config.engram_pad_token_id = pad;
       const path = join(folder, "config.json");
       await Deno.writeTextFile(path, JSON.stringify(config));
-      const result = await cli("hash", path, "--text", text, "--tokenizer", TOKENIZER, "--json");
+      const result = await cli("hash", path, "--text", text, ...BY_BOTH, "--json");
       assert.equal(result.code, 0, result.err);
       digests.push(result.json().hash_ids_sha256);
     }
@@ -192,7 +193,7 @@ Deno.test("no tokens give an empty result", () =>
   inFolder(async (folder) => {
     const [text, out] = [join(folder, "empty.txt"), join(folder, "empty.safetensors")];
     await Deno.writeTextFile(text, "");
-    const common = ["hash", MINI, "--tokenizer", TOKENIZER, "--json"];
+    const common = ["hash", MINI, ...BY_BOTH, "--json"];
     const result = await cli(...common, "--text", text, "--out", out);
     assert.equal(result.code, 0, result.err);
     assert.equal(result.json().tokens, 0);
@@ -214,7 +215,7 @@ Deno.test("token ids that are not on the map are refused with their position", (
       const file = join(folder, "ids.json");
       await Deno.writeTextFile(file, JSON.stringify(ids));
       const out = join(folder, "out.safetensors");
-      const common = ["hash", MINI, "--ids", file, "--tokenizer", TOKENIZER];
+      const common = ["hash", MINI, "--ids", file, ...BY_MAP];
       refused(await cli(...common), 3, message);
       refused(await cli(...common, "--out", out), 3, message);
       assert.deepEqual([...Deno.readDirSync(folder)].map((entry) => entry.name), ["ids.json"]);
@@ -229,18 +230,17 @@ Deno.test("a tokenizer whose map has another size than the config says is refuse
 
 Deno.test("what the command cannot do is refused at once, with a hint", () =>
   inFolder(async (folder) => {
-    const ids = goldenPath("mini/expected.safetensors");
     const text = join(folder, "text.txt");
     await Deno.writeTextFile(text, "x");
-    const given = ["--tokenizer", TOKENIZER];
+    const given = BY_MAP;
     refused(await cli("hash", MINI, ...given), 2, /neither --text nor --ids/);
     refused(
-      await cli("hash", MINI, ...given, "--ids", ids, "--text", text),
+      await cli("hash", MINI, ...given, "--ids", IDS, "--text", text),
       2,
       /both --text and --ids/,
     );
     refused(
-      await cli("hash", MINI, "--ids", ids),
+      await cli("hash", MINI, "--ids", IDS),
       4,
       /Cannot find a tokenizer: .*--tokenizer PATH/s,
     );
@@ -250,18 +250,30 @@ Deno.test("what the command cannot do is refused at once, with a hint", () =>
       /no such file/,
     );
     refused(await cli("hash", MINI, ...given, "--text", "-", "-"), 2, /standard input twice/);
-    refused(await cli("hash", MINI, ...given, "--ids", ids, "--out", "x.csv"), 2, /wanted one of/);
+    refused(await cli("hash", MINI, ...given, "--ids", IDS, "--out", "x.csv"), 2, /wanted one of/);
     refused(
-      await cli("hash", MINI, ...given, "--ids", ids, "--dead-token", "-1"),
+      await cli("hash", MINI, ...given, "--ids", IDS, "--dead-token", "-1"),
       2,
       /--dead-token/,
     );
+    refused(
+      await cli("hash", MINI, ...BY_BOTH, "--ids", IDS),
+      2,
+      /both --tokenizer and --map/,
+    );
+    refused(await cli("hash", MINI, ...given, "--text", text), 4, /Cannot find a tokenizer/);
+    refused(await cli("hash", MINI, ...given, "--ids", IDS, "--part", "4/4"), 2, /from 0 to N - 1/);
+    refused(
+      await cli("hash", MINI, ...given, "--text", "-", "--part", "0/4"),
+      2,
+      /Cannot take a part of standard input/,
+    );
     const there = join(folder, "there.safetensors");
     await Deno.writeTextFile(there, "");
-    const again = await cli("hash", MINI, ...given, "--ids", ids, "--out", there);
+    const again = await cli("hash", MINI, ...given, "--ids", IDS, "--out", there);
     refused(again, 4, /exists already.*--force/s);
     assert.equal(
-      (await cli("hash", MINI, ...given, "--ids", ids, "--out", there, "--force")).code,
+      (await cli("hash", MINI, ...given, "--ids", IDS, "--out", there, "--force")).code,
       0,
     );
     const empty = join(folder, "folder");
@@ -273,6 +285,6 @@ Deno.test("a text that is not UTF-8 is refused with the file and the offset", ()
   inFolder(async (folder) => {
     const text = join(folder, "latin1.txt");
     await Deno.writeFile(text, Uint8Array.of(0x63, 0x61, 0x66, 0xe9));
-    const result = await cli("hash", MINI, "--text", text, "--tokenizer", TOKENIZER);
+    const result = await cli("hash", MINI, "--text", text, ...BY_BOTH);
     refused(result, 3, /latin1\.txt.*offset 3/);
   }));
