@@ -2,12 +2,14 @@ import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { benchCommand } from "./commands/bench.ts";
 import { completionsCommand } from "./commands/completions.ts";
 import { demoCommand } from "./commands/demo.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { evalCommand } from "./commands/eval.ts";
 import { hashCommand } from "./commands/hash.ts";
 import { inspectCommand } from "./commands/inspect.ts";
 import { layoutCommand } from "./commands/layout.ts";
 import { lookupCommand } from "./commands/lookup.ts";
 import { mapCommand } from "./commands/map.ts";
+import { offloadCommand } from "./commands/offload.ts";
 import { shardCommand } from "./commands/shard.ts";
 import { verifyCommand } from "./commands/verify.ts";
 
@@ -19,9 +21,11 @@ export const COMMANDS: readonly (() => CommandUnknownOpts)[] = [
   layoutCommand,
   hashCommand,
   shardCommand,
+  offloadCommand,
   lookupCommand,
   evalCommand,
   benchCommand,
+  doctorCommand,
   demoCommand,
   completionsCommand,
 ];

@@ -4,7 +4,7 @@ import { type Survey, survey } from "../../lib/verify/survey.ts";
 import { verifyMap } from "../../lib/verify/verify_map.ts";
 import { verifyStructure } from "../../lib/verify/verify_structure.ts";
 import { checkContent } from "../check_content.ts";
-import { checkShards } from "../check_shards.ts";
+import { checkOffload, checkShards } from "../check_shards.ts";
 import { checkFileSums } from "../check_sums.ts";
 import { begin, command } from "../command.ts";
 import { integer } from "../options.ts";
@@ -35,6 +35,7 @@ export function verifyCommand() {
     )
     .option("--map <file>", "check a saved map")
     .option("--shards <dir>", "compare the shards in this folder byte by byte with the checkpoint")
+    .option("--offload <dir>", "compare the packed rows in this folder with the checkpoint")
     .option("--partial", "only a part was fetched: files without Engram tensors may be missing")
     .option("--deep", "read every byte of the Engram tensors and look at what they hold")
     .option(
@@ -50,7 +51,8 @@ export function verifyCommand() {
       try {
         const checks = verifyStructure(found, options);
         checks.push(await checkMap(found, options));
-        checks.push(await checkShards(location, found, options, context));
+        checks.push(await checkShards(found, options, context));
+        if (options.offload !== undefined) checks.push(await checkOffload(found, options, context));
         const content = options.deep ? await checkContent(found, options, context) : null;
         checks.push(content?.check ?? notChecked("content", "give --deep to read every byte"));
         checks.push(await checkFileSums(found, options, context));
