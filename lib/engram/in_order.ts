@@ -1,3 +1,4 @@
+import { breathe } from "../bytes/breathe.ts";
 import { EngramError } from "../errors.ts";
 
 /** Pieces under way at once: one reads or uploads while another runs or is written. */
@@ -15,8 +16,7 @@ export async function* inOrder<T, R>(
   const underWay: Promise<R>[] = [];
   try {
     for await (const item of items) {
-      // Signals arrive only between turns of the event loop.
-      await new Promise((resume) => setTimeout(resume, 0));
+      await breathe();
       if (signal?.aborted) throw new EngramError("interrupted", "Interrupted");
       const result = work(item);
       // A failure is met when its turn comes; until then it must not count as unhandled.

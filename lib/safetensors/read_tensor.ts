@@ -1,3 +1,4 @@
+import { breathe } from "../bytes/breathe.ts";
 import { EngramError } from "../errors.ts";
 import { quote } from "./quote.ts";
 import type { Tensor } from "./tensor.ts";
@@ -44,6 +45,7 @@ export async function* streamTensor(
   }
   const buffer = new Uint8Array(Math.min(chunkBytes, end - begin));
   for (let at = begin; at < end; at += buffer.length) {
+    await breathe();
     if (signal?.aborted) throw new EngramError("interrupted", "Interrupted");
     const chunk = buffer.subarray(0, Math.min(buffer.length, end - at));
     await tensor.source.read(chunk, tensor.offset + at);

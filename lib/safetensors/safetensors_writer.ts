@@ -1,4 +1,5 @@
 import { isSyncSource } from "../bytes/byte_source.ts";
+import { breathe } from "../bytes/breathe.ts";
 import { OutputFile } from "../bytes/output_file.ts";
 import { EngramError } from "../errors.ts";
 import { type FilePlan, type Metadata, planFile, type TensorSpec } from "./plan_file.ts";
@@ -27,8 +28,8 @@ export interface CopyOptions {
 }
 
 /**
- * Writes a safetensors file whose tensors are known before their bytes: in any order, in pieces,
- * in constant memory. Nothing appears under the file's name until {@linkcode SafetensorsWriter.commit}.
+ * Writes a safetensors file whose tensors are known before their bytes: tensors in any order, each
+ * in pieces, in constant memory. Nothing appears under the file's name until {@linkcode SafetensorsWriter.commit}.
  *
  * @example
  * ```ts ignore
@@ -80,7 +81,10 @@ export class SafetensorsWriter implements Disposable {
 
   /** Writes the next bytes of tensor `name`, after those given so far. */
   append(name: string, bytes: Uint8Array): void {
-    this.writeAt(name, bytes, this.#given.get(name) ?? 0);
+    const given = this.#given.get(name) ?? 0;
+    const span = this.#span(name, given, bytes.length);
+    this.#file.writeAt(bytes, span.offset + given);
+    this.#given.set(name, given + bytes.length);
   }
 
   /**
@@ -101,8 +105,7 @@ export class SafetensorsWriter implements Disposable {
       this.#given.set(name, given + copied);
       at += copied;
       onBytes?.(copied);
-      // Signals arrive only between turns of the event loop.
-      await new Promise((resume) => setTimeout(resume, 0));
+      await breathe();
     }
     // What the kernel does not copy, a file that has become shorter among it.
     for await (const chunk of streamTensor(tensor, { begin: at, end, ...(signal && { signal }) })) {
@@ -111,22 +114,15 @@ export class SafetensorsWriter implements Disposable {
     }
   }
 
-  /** Writes bytes of tensor `name` at byte `offset` of it. Each byte is to be written once. */
-  writeAt(name: string, bytes: Uint8Array, offset: number): void {
-    const span = this.#span(name, offset, bytes.length);
-    this.#file.writeAt(bytes, span.offset + offset);
-    this.#given.set(name, (this.#given.get(name) ?? 0) + bytes.length);
-  }
-
-  /** Where tensor `name` goes; `length` bytes at `offset` have to lie in it. */
-  #span(name: string, offset: number, length: number): { offset: number; byteLength: number } {
+  /** Where tensor `name` goes; `length` more bytes after `given` have to fit. */
+  #span(name: string, given: number, length: number): { offset: number; byteLength: number } {
     const span = this.#plan.spans.get(name);
     if (!span) throw new EngramError("usage", `Cannot write tensor ${quote(name)}: not planned`);
-    if (offset >= 0 && offset + length <= span.byteLength) return span;
+    if (given + length <= span.byteLength) return span;
     throw new EngramError(
       "usage",
-      `Cannot write tensor ${quote(name)}: found bytes ${offset} to ${offset + length}, ` +
-        `wanted some of its ${span.byteLength}`,
+      `Cannot write tensor ${quote(name)}: found ${given + length} bytes of data, ` +
+        `wanted ${span.byteLength}`,
       { where: this.#file.path },
     );
   }

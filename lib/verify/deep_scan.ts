@@ -1,3 +1,4 @@
+import { breathe } from "../bytes/breathe.ts";
 import type { ByteSource } from "../bytes/byte_source.ts";
 import { isRemote } from "../bytes/open_location.ts";
 import type { ColumnStats } from "./column_stats.ts";
@@ -61,8 +62,7 @@ export async function deepScan(
     const open = (path: string) => sources.get(path) as ByteSource;
     for (const task of tasks) {
       done(task, await scanRows(task.job, task.begin, task.end, open, signal));
-      // A synchronous read never yields by itself; signals arrive here.
-      await new Promise((resolve) => setTimeout(resolve));
+      await breathe();
     }
   }
   for (const source of sources.values()) source.checkUnchanged();
