@@ -1,14 +1,9 @@
+import { MAX_LAYER_ID, MAX_NGRAM_SIZE } from "../checkpoint/config_limits.ts";
 import type { EngramConfig } from "../checkpoint/engram_config.ts";
 import { EngramError } from "../errors.ts";
 import { drawPrimes } from "./draw_primes.ts";
 import type { LayerLayout, Layout } from "./layout.ts";
-import {
-  MAX_COMPRESSED_VOCAB_SIZE,
-  MAX_LAYER_ID,
-  MAX_NGRAM_SIZE,
-  MAX_PRIMES,
-  MAX_VOCAB_SIZE,
-} from "./limits.ts";
+import { MAX_COMPRESSED_VOCAB_SIZE, MAX_PRIMES, MAX_VOCAB_SIZE } from "./limits.ts";
 import { multipliers } from "./multipliers.ts";
 
 /** The part of a config that the layout follows from. */
@@ -28,7 +23,8 @@ export type LayoutConfig =
  * `compressedVocabSize` is the size of the token map in hand; without it the config's is used.
  *
  * @throws an {@linkcode EngramError} of kind `mismatch` when the map and the config disagree on the
- * size, or the primes need more rows than the config says there are; of kind `malformed` when a number of the config is outside its limits, or no size is known.
+ * size, or the primes need more rows than the config says there are; of kind `malformed` when a
+ * number of the config is outside its limits, or no size is known.
  */
 export function buildLayout(config: LayoutConfig, compressedVocabSize?: number): Layout {
   const { where, layerIds, maxNgramSize, nHeads, vocabSize } = config;

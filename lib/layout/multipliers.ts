@@ -1,5 +1,5 @@
+import { MAX_LAYER_ID } from "../checkpoint/config_limits.ts";
 import { EngramError } from "../errors.ts";
-import { MAX_LAYER_ID } from "./limits.ts";
 import { Pcg64 } from "./pcg64.ts";
 
 const INT64_MAX = (1n << 63n) - 1n;

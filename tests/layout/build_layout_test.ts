@@ -38,14 +38,14 @@ const BAD: Partial<LayoutConfig>[] = [
   { maxNgramSize: 65 },
   { maxNgramSize: 2.5 },
   { nHeads: 0 },
-  { nHeads: 65_537 },
+  { nHeads: 16_385 },
   { vocabSize: 0 },
   { vocabSize: -1 },
   { vocabSize: 2 ** 48 + 1 },
   { vocabSize: NaN },
   { compressedVocabSize: 0 },
   { compressedVocabSize: 2 ** 31 + 1 },
-  { nHeads: 30_000 },
+  { nHeads: 2731 },
 ];
 
 for (const change of BAD) {

@@ -34,7 +34,7 @@ async function failing(
   tree: string,
   tests: readonly string[],
 ): Promise<{ code: number; failed: string[]; printed: string }> {
-  const { code, stdout, stderr } = await new Deno.Command("deno", {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["test", "-A", "--no-check", "--quiet", "--reporter=tap", ...tests],
     cwd: tree,
     env: { NO_COLOR: "1" },
