@@ -4,8 +4,9 @@ import { type LayerRows, type RankChoice, rankRows, wholeRows } from "../lib/eng
 import type { RankRows } from "../lib/engram/rank_embedding.ts";
 import { EngramError } from "../lib/errors.ts";
 import type { LayerLayout, Layout } from "../lib/layout/layout.ts";
+import { type Offload, openOffload } from "../lib/offload/open_offload.ts";
 import { openShards, type ShardSet } from "../lib/shards/shard_set.ts";
-import type { RankRequest } from "./rank_options.ts";
+import type { RankOptions, RankRequest } from "./rank_options.ts";
 import { fileStore } from "../lib/table/file_store.ts";
 
 /** The tables of a checkpoint or of its shards, and the split over ranks they are looked up by. */
@@ -15,17 +16,20 @@ export class LayerTables implements Disposable {
   readonly #checkpoint: Checkpoint;
   readonly #layout: Layout | null;
   readonly #shards: ShardSet | null;
+  readonly #offload: Offload | null;
 
   private constructor(
     checkpoint: Checkpoint,
     layout: Layout | null,
     choice: RankChoice | null,
     shards: ShardSet | null,
+    offload: Offload | null,
   ) {
     this.#checkpoint = checkpoint;
     this.#layout = layout;
     this.choice = choice;
     this.#shards = shards;
+    this.#offload = offload;
   }
 
   /**
@@ -36,12 +40,16 @@ export class LayerTables implements Disposable {
     checkpoint: Checkpoint,
     layout: Layout | null,
     request: RankRequest | null,
-    folder: string | undefined,
+    { shards: folder, offload }: Pick<RankOptions, "shards" | "offload">,
   ): Promise<LayerTables> {
     if (folder === undefined) {
       const { tp } = request ?? {};
       const choice = tp === undefined ? null : { ...request, tp };
-      return new LayerTables(checkpoint, layout, choice, null);
+      const packed = offload === undefined ? null : await openWhole(offload);
+      return new LayerTables(checkpoint, layout, choice, null, packed);
+    }
+    if (offload !== undefined) {
+      throw new EngramError("usage", "Cannot read tables from both --shards and --offload");
     }
     const shards = await openShards(folder, layout!, checkpoint.config.headDim);
     const { split } = shards;
@@ -55,7 +63,7 @@ export class LayerTables implements Disposable {
         { where: folder, hint: `Leave out --${name}: the shards say how they are split` },
       );
     }
-    return new LayerTables(checkpoint, layout, { ...request, ...split }, shards);
+    return new LayerTables(checkpoint, layout, { ...request, ...split }, shards, null);
   }
 
   /** The layers to work on: the checkpoint's, their weights from a shard where it has none. */
@@ -72,7 +80,8 @@ export class LayerTables implements Disposable {
     if (this.#shards) {
       return { store: fileStore(this.#shards.layer(rank, layerId)), whole: false };
     }
-    return { store: fileStore(this.#checkpoint.layer(layerId)), whole: true };
+    const store = this.#offload?.store(layerId) ?? fileStore(this.#checkpoint.layer(layerId));
+    return { store, whole: true };
   }
 
   /** A layer's columns; an error where its table has fewer rows than they need. */
@@ -105,11 +114,26 @@ export class LayerTables implements Disposable {
 
   /** For people. */
   get place(): string {
+    if (this.#offload) return `packed rows in ${this.#offload.folder}`;
     return this.#shards ? `shards in ${this.#shards.folder}` : "the checkpoint";
   }
 
-  /** Closes the shards; the checkpoint stays open. */
+  /** Closes shards and packed rows; the checkpoint stays open. */
   [Symbol.dispose](): void {
     this.#shards?.close();
+    this.#offload?.close();
   }
+}
+
+/** Packed rows of whole tables: ids of all ranks are looked up in them. */
+async function openWhole(folder: string): Promise<Offload> {
+  const offload = await openOffload(folder);
+  const { rank } = offload.manifest;
+  if (rank === null) return offload;
+  offload.close();
+  throw new EngramError(
+    "mismatch",
+    `Cannot read tables from \`${folder}\`: it holds only rank ${rank.rank} of tp ${rank.tp} × dp ${rank.dp}`,
+    { where: folder, hint: "Pack the whole tables: `engram offload CHECKPOINT --out DIR`" },
+  );
 }

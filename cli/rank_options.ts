@@ -12,6 +12,7 @@ export interface RankOptions {
   readonly dp?: number | undefined;
   readonly split?: Split | undefined;
   readonly shards?: string | undefined;
+  readonly offload?: string | undefined;
 }
 
 /** Adds the options `--tp`, `--dp`, `--split` and `--shards` to a command. */
@@ -31,7 +32,8 @@ export function withRankOptions<
       new Option("--split <way>", "complete heads in a row (as if not given), dealt round, or rows")
         .choices(SPLITS),
     )
-    .option("--shards <dir>", "read tables from the shards that `engram shard` wrote");
+    .option("--shards <dir>", "read tables from the shards that `engram shard` wrote")
+    .option("--offload <dir>", "read tables from the packed rows that `engram offload` wrote");
 }
 
 /** What the options ask for; with shards, which say it themselves, perhaps only in part. */

@@ -76,7 +76,7 @@ export function evalCommand() {
       );
       const input = await openTokenInput(options, checkpoint, context);
       const tables = stack.use(
-        await LayerTables.open(checkpoint, input.layout, request, options.shards),
+        await LayerTables.open(checkpoint, input.layout, request, options),
       );
       const kernels = stack.adopt(
         await openDevice(options.device, printer),
@@ -86,7 +86,8 @@ export function evalCommand() {
         await openRunner(tables, kernels, input, checkpoint.config, sequence),
         (opened) => opened.close(),
       );
-      const job = { checkpoint, input, runner, hidden, keep, out, force };
+      const { device } = kernels;
+      const job = { checkpoint, input, device, runner, hidden, keep, out, force };
       const { counts, summary } = await evaluateTokens(job, context);
       const value = {
         tokens: counts.tokens,

@@ -69,7 +69,7 @@ export function lookupCommand() {
         ? buildLayout(checkpoint.config)
         : null;
       const tables = stack.use(
-        await LayerTables.open(checkpoint, layout, choice, options.shards),
+        await LayerTables.open(checkpoint, layout, choice, options),
       );
       const kernels = stack.adopt(
         await openDevice(options.device, context.printer),
