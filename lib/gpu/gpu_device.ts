@@ -44,8 +44,8 @@ export class GpuDevice {
   readonly device: GPUDevice;
   /** The adapter's name, for people. */
   readonly name: string;
-  /** Whether kernels may use 16-bit floats. */
-  readonly f16: boolean;
+  /** Whether it is a processor pretending to be a GPU. */
+  readonly software: boolean;
   /** Whether dispatches can be timed. */
   readonly timestamps: boolean;
   readonly #pipelines = new Map<string, GPUComputePipeline>();
@@ -53,11 +53,11 @@ export class GpuDevice {
   readonly #uniforms: GPUBuffer[] = [];
   #lost: string | undefined;
 
-  /** Takes over `device`; `name` is its adapter's. */
-  constructor(device: GPUDevice, name: string) {
+  /** Takes over `device`; `name` is its adapter's, and whether that is a software one. */
+  constructor(device: GPUDevice, name: string, software: boolean) {
     this.device = device;
     this.name = name;
-    this.f16 = device.features.has("shader-f16");
+    this.software = software;
     this.timestamps = device.features.has("timestamp-query");
     device.lost.then((info) => {
       if (info.reason !== "destroyed") this.#lost = info.message || "no reason given";

@@ -5,7 +5,7 @@ import { GpuKernels } from "./gpu_kernels.ts";
 import { requestDevice } from "./request_device.ts";
 import { selfTest } from "./self_test.ts";
 
-/** Where kernels are wanted: `auto` is the GPU where there is a good one, else the CPU. */
+/** Where kernels are wanted: `auto` is the GPU where there is a real one that works, else the CPU. */
 export type DeviceChoice = "auto" | "gpu" | "cpu";
 
 /** Kernels on the device that was found. */
@@ -26,7 +26,12 @@ export interface OpenedKernels {
 export async function openKernels(device: DeviceChoice): Promise<OpenedKernels> {
   if (device === "cpu") return onCpu("");
   try {
-    const kernels = new GpuKernels(await requestDevice());
+    const gpu = await requestDevice();
+    if (device === "auto" && gpu.software) {
+      gpu.close();
+      return onCpu(` (the only GPU is a software one: ${gpu.name})`);
+    }
+    const kernels = new GpuKernels(gpu);
     const wrong = await testOrClose(kernels);
     if (wrong === undefined) return { kernels, note: `GPU: ${kernels.description}` };
     throw new EngramError(

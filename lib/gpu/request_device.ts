@@ -13,7 +13,7 @@ export const WANTED_LIMITS = [
 ] as const;
 
 /** Features used where the adapter has them; every kernel is right without. */
-export const WANTED_FEATURES = ["shader-f16", "timestamp-query"] as const;
+export const WANTED_FEATURES = ["timestamp-query"] as const;
 
 /** Whether the runtime has WebGPU at all. */
 export function hasWebGpu(): boolean {
@@ -53,7 +53,7 @@ export async function requestDevice(): Promise<GpuDevice> {
       ),
       requiredFeatures: WANTED_FEATURES.filter((feature) => adapter.features.has(feature)),
     });
-    return new GpuDevice(device, name);
+    return new GpuDevice(device, name, adapter.info.isFallbackAdapter);
   } catch (cause) {
     throw new EngramError("no_gpu", `Cannot use the GPU ${name}: it gives no device`, {
       cause,
