@@ -1,21 +1,17 @@
 /** Bytes copied in one call: some tenths of a second, so that signals are seen between calls. */
 const STEP = 256 * 2 ** 20;
 
-type CopyFileRange = (
-  from: number,
-  fromOffset: BigInt64Array<ArrayBuffer>,
-  to: number,
-  toOffset: BigInt64Array<ArrayBuffer>,
-  bytes: bigint,
-) => bigint;
+/** Shorter copies are not worth loading the C library for. */
+const WORTH_IT = 4 * 2 ** 20;
 
-/** The system call, or null where there is none or it may not be called; undefined until asked. */
-let copyFileRange: CopyFileRange | null | undefined;
+/** Whether the system call is known not to be there. */
+let missing = false;
 
 /**
  * Copies at most `bytes` bytes between two open files inside the kernel, as `cp` does: half the
  * work of reading and writing them. Gives how many were copied; 0 where that cannot be done here
- * (no Linux, no `--allow-ffi`, file systems that do not take it), and they are to be read and written.
+ * (few bytes, no Linux, no `--allow-ffi`, file systems that do not take it), and they are to be
+ * read and written.
  */
 export function kernelCopy(
   from: number,
@@ -24,33 +20,40 @@ export function kernelCopy(
   toOffset: number,
   bytes: number,
 ): number {
-  copyFileRange ??= open();
-  if (!copyFileRange) return 0;
-  const copied = Number(copyFileRange(
-    from,
-    BigInt64Array.of(BigInt(fromOffset)),
-    to,
-    BigInt64Array.of(BigInt(toOffset)),
-    BigInt(Math.min(bytes, STEP)),
-  ));
-  return Math.max(0, copied);
+  if (missing || bytes < WORTH_IT || !mayCall()) return 0;
+  // Opened for each call, which takes microseconds, so that nothing is left open.
+  const library = open();
+  try {
+    const copied = library?.symbols.copy_file_range(
+      from,
+      BigInt64Array.of(BigInt(fromOffset)),
+      to,
+      BigInt64Array.of(BigInt(toOffset)),
+      BigInt(Math.min(bytes, STEP)),
+      0,
+    );
+    return copied === undefined || copied < 0n ? 0 : Number(copied);
+  } finally {
+    library?.close();
+  }
 }
 
-function open(): CopyFileRange | null {
-  if (typeof Deno === "undefined" || Deno.build.os !== "linux") return null;
-  if (Deno.permissions.querySync({ name: "ffi" }).state !== "granted") return null;
+function mayCall(): boolean {
+  return typeof Deno !== "undefined" && Deno.build.os === "linux" &&
+    Deno.permissions.querySync({ name: "ffi" }).state === "granted";
+}
+
+function open() {
   try {
-    // Left open: it is the C library, loaded for as long as the process lives.
-    const { symbols } = Deno.dlopen("libc.so.6", {
+    return Deno.dlopen("libc.so.6", {
       copy_file_range: {
         parameters: ["i32", "buffer", "i32", "buffer", "usize", "u32"],
         result: "isize",
       },
     });
-    return (from, fromOffset, to, toOffset, bytes) =>
-      symbols.copy_file_range(from, fromOffset, to, toOffset, bytes, 0);
   } catch {
     // Other C libraries than glibc go by other names.
+    missing = true;
     return null;
   }
 }
