@@ -16,6 +16,8 @@ export const KEPT = ["rows", "kv", "hidden"] as const;
 export interface Evaluation {
   readonly checkpoint: Checkpoint;
   readonly input: TokenInput;
+  /** Which device the runner runs on. */
+  readonly device: "cpu" | "gpu";
   readonly runner: EngramRunner;
   readonly hidden: HiddenSource;
   /** What to write beside gates and outputs. */
@@ -28,15 +30,18 @@ export interface Evaluation {
 /** Bytes of a batch's streams, keys and values: a few batches fit any machine. */
 const BATCH_BYTES = 2 ** 25;
 
-/** Tokens of a batch at most, so that progress shows and signals are heard. */
+/** Tokens of a batch at most. */
 const MOST_TOKENS = 4096;
+
+/** Products of a batch's projections on a CPU: a second or two, so that signals are heard. */
+const MOST_CPU_PRODUCTS = 2 ** 31;
 
 /** Runs the module over all tokens, batch by batch, and writes what was asked for. */
 export async function evaluateTokens(
   job: Evaluation,
   context: Context,
 ): Promise<{ counts: TokenCounts; summary: GateSummary }> {
-  const { checkpoint: { config, layers }, input, runner, hidden, keep, out, force } = job;
+  const { checkpoint: { config, layers }, input, device, runner, hidden, keep, out, force } = job;
   const { layout, map: { map } } = input;
   const { hcMult: copies, hiddenSize, headDim } = config;
   const ids = layers.map(({ layerId }) => layerId);
@@ -56,6 +61,7 @@ export async function evaluateTokens(
     })),
   ]);
   const perToken = ids.length * (4 * copies + 1) * hiddenSize * 2;
+  const products = ids.length * (copies + 1) * hiddenSize * layout.columns * headDim;
   const plan = {
     force,
     tensors,
@@ -68,7 +74,11 @@ export async function evaluateTokens(
   };
   const counts = await runTokenJob(input, {
     label: "Evaluating",
-    batch: Math.min(MOST_TOKENS, Math.max(1, Math.floor(BATCH_BYTES / perToken))),
+    batch: Math.min(
+      MOST_TOKENS,
+      Math.max(1, Math.floor(BATCH_BYTES / perToken)),
+      device === "cpu" ? Math.max(1, Math.floor(MOST_CPU_PRODUCTS / products)) : MOST_TOKENS,
+    ),
     output: out === undefined ? null : { path: out, plan },
     checkTokens: (tokens) => checkTokens(hidden, tokens),
     async work({ tokenIds, dead, starts }, first) {
