@@ -31,7 +31,8 @@ export function hashCommand() {
         ["hash MODEL/config.json --ids ids.npy --map map.safetensors", "token ids, no tokenizer"],
         ["hash MODEL --text - --json < book.txt", "standard input, only the summary"],
       ],
-      permissions: "--allow-read --allow-write (--out) --allow-ffi --allow-env (tokenizing)",
+      permissions: "--allow-read; --allow-write with --out; " +
+        "--allow-ffi and --allow-env make tokenizing faster",
     }).argument("<checkpoint>", "folder, safetensors file or config.json"),
   )
     .option("--out <file>", "write the hash ids: .safetensors, .npy or .jsonl")
