@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { OutputFile } from "../lib/bytes/output_file.ts";
+import { EngramError } from "../lib/errors.ts";
 import { type Check, done } from "../lib/verify/check.ts";
 import {
   contentFaults,
@@ -69,25 +70,28 @@ export async function checkContent(
     await deepScan(jobs, sources, state, {
       workers: options.workers,
       signal,
-      onBytes(count) {
-        read += count;
+      onBytes(count, fresh) {
+        if (fresh) read += count;
         bar.advance(count);
       },
       onState: () => performance.now() - saved > SAVE_EVERY_MS && save(),
     });
   } catch (error) {
     save();
-    throw error;
+    throw resume !== undefined && error instanceof EngramError && error.kind === "interrupted"
+      ? new EngramError("interrupted", `Interrupted; what was read so far is in ${resume}`, {
+        hint: "Run the same command again to go on from there",
+      })
+      : error;
   } finally {
     bar.stop();
   }
   if (resume !== undefined) rmSync(resume);
   const seconds = (performance.now() - started) / 1000;
   const tensors = jobs.map((job, i) => contentReport(job, state.stats[i], layout));
-  const detail = `every byte of ${jobs.length} tensors, ${bytes(read)} at ` +
-    `${
-      bytes(read / seconds)
-    }/s: NaN codes, scales of 0 and 255, zero and equal rows, distributions`;
+  const detail = `every byte of ${jobs.length} tensors, ${bytes(total)} ` +
+    `(read at ${bytes(Math.round(read / seconds))}/s): NaN codes, scales of 0 and 255, ` +
+    "zero and equal rows, distributions";
   return {
     check: done(
       "content",

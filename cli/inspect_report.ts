@@ -2,6 +2,7 @@ import { engramName } from "../lib/checkpoint/engram_tensors.ts";
 import { says } from "../lib/checkpoint/parse_config.ts";
 import type { EngramConfig } from "../lib/checkpoint/engram_config.ts";
 import type { Tensor } from "../lib/safetensors/tensor.ts";
+import { readManifest } from "../lib/shards/shard_manifest.ts";
 import type { Survey } from "../lib/verify/survey.ts";
 
 /** What `engram inspect --json` prints. */
@@ -10,12 +11,19 @@ export type InspectReport = ReturnType<typeof inspectReport>;
 /** All that can be said of a place from its headers and config. */
 export function inspectReport(survey: Survey, all: boolean) {
   const { files, config, layout } = survey;
-  const tensors = [...files.tensors.values()];
+  // Of every file: shards, and broken checkpoints, have names more than once.
+  const tensors = [...files.files.values()].flatMap((file) => [...file.tensors.values()]);
   const describe = tensorReport(survey);
   const inEngram = tensors.filter(({ name }) => engramName(name) !== null);
   return {
     path: files.place,
-    kind: files.single ? "file" : files.files.size > 0 || files.index ? "folder" : "config",
+    kind: files.shards
+      ? "shards"
+      : files.single
+      ? "file"
+      : files.files.size > 0 || files.index
+      ? "folder"
+      : "config",
     tensor_count: tensors.length,
     tensor_bytes: sum(tensors),
     engram_tensor_count: inEngram.length,
@@ -27,6 +35,7 @@ export function inspectReport(survey: Survey, all: boolean) {
       tensors: file.tensors.size,
       engram_tensors: [...file.tensors.keys()].filter((name) => engramName(name)).length,
       metadata: Object.fromEntries(file.metadata),
+      shard: readManifest(file.metadata),
     })),
     dtypes: dtypes(tensors),
     index: files.index && {
@@ -114,7 +123,9 @@ function oddities(survey: Survey): string[] {
     ...survey.layoutFaults.map(({ message }) => message),
     ...survey.warnings,
   ];
-  if (survey.files.configName === null) found.push("there is no config.json beside the tensors");
+  if (survey.files.configName === null && !survey.files.shards) {
+    found.push("there is no config.json beside the tensors");
+  }
   if (survey.files.tensors.size > 0 && survey.engram.size === 0) found.push(NO_ENGRAM);
   const more = found.length - MOST_ODDITIES;
   return more > 0

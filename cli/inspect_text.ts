@@ -1,4 +1,5 @@
 import type { InspectReport } from "./inspect_report.ts";
+import { ranges } from "./ranges.ts";
 import { table } from "./printer.ts";
 import { bytes, count } from "./units.ts";
 
@@ -10,6 +11,7 @@ export function inspectText(report: InspectReport): string {
   return [
     summary(report),
     layers(report),
+    shards(report),
     files(report),
     dtypes(report),
     tensors(report),
@@ -79,6 +81,23 @@ function layers({ engram_layers }: InspectReport): string {
       layer.padding_rows === null ? "–" : count(layer.padding_rows),
       layer.first_prime === null ? "?" : `${layer.first_prime} … ${layer.last_prime}`,
       layer.projection ?? "–",
+    ]),
+  );
+}
+
+/** What each rank holds, as the shards themselves say. */
+function shards({ files }: InspectReport): string {
+  const found = files.flatMap(({ shard, name }) => (shard ? [{ shard, name }] : []));
+  if (found.length === 0) return "";
+  return table(
+    ["rank", "of", "split", "columns", "rows", "file"],
+    found.map(({ shard, name }) => [
+      shard.rank,
+      shard.tp * shard.dp,
+      shard.split,
+      ranges(shard.layers[0]?.columns ?? []) || "none",
+      shard.layers.map(({ rows }) => count(rows)).join(" + "),
+      name,
     ]),
   );
 }

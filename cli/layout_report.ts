@@ -2,6 +2,7 @@ import type { Checkpoint } from "../lib/checkpoint/checkpoint.ts";
 import { rowEncoding } from "../lib/checkpoint/row_encoding.ts";
 import type { Layout } from "../lib/layout/layout.ts";
 import { rankSpans, type Split } from "../lib/layout/rank_spans.ts";
+import { ranges } from "./ranges.ts";
 import { table } from "./printer.ts";
 import { bytes, count } from "./units.ts";
 
@@ -89,7 +90,7 @@ export function layoutText(report: LayoutReport): string {
       ["rank", "columns", "first row", "end row", "rows", "size"],
       layer.ranks.map((rank) => [
         rank.rank,
-        spans(rank.columns) || "none",
+        ranges(rank.columns) || "none",
         count(rank.row_start),
         count(rank.row_end),
         count(rank.rows),
@@ -101,14 +102,3 @@ export function layoutText(report: LayoutReport): string {
 }
 
 const WAYS = { heads: "complete heads", strided: "columns dealt round", rows: "plain rows" };
-
-/** `0-5` for neighbours, `0 4 8` for others. */
-function spans(columns: readonly number[]): string {
-  const parts: [number, number][] = [];
-  for (const column of columns) {
-    const last = parts.at(-1);
-    if (last && last[1] + 1 === column) last[1] = column;
-    else parts.push([column, column]);
-  }
-  return parts.map(([a, b]) => (a === b ? `${a}` : `${a}-${b}`)).join(" ");
-}

@@ -49,6 +49,7 @@ export function verifyCommand() {
       const { printer } = context;
       const found = await survey(location);
       try {
+        refuseShards(found);
         const checks = verifyStructure(found, options);
         checks.push(await checkMap(found, options));
         checks.push(await checkShards(found, options, context));
@@ -65,6 +66,15 @@ export function verifyCommand() {
         found.close();
       }
     });
+}
+
+/** A folder of shards has each tensor many times; only the checkpoint says what they should be. */
+function refuseShards({ files }: Survey): void {
+  if (!files.shards || files.single) return;
+  throw new EngramError("usage", `Cannot verify \`${files.place}\` alone: it holds rank shards`, {
+    where: files.place,
+    hint: `Run \`engram verify CHECKPOINT --shards ${files.place}\``,
+  });
 }
 
 /** Checks the map of the options, else of the checkpoint's own tokenizer. */

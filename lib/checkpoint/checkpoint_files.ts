@@ -24,6 +24,9 @@ export interface FileProblem {
   readonly message: string;
 }
 
+/** Key of the `__metadata__` by which a file says that it is one rank's shard, not a checkpoint's. */
+export const SHARD_KEY = "engram.shard";
+
 /** The open safetensors files of a checkpoint; only headers have been read. */
 export interface CheckpointFiles {
   /** The path or URL that was given. */
@@ -32,6 +35,8 @@ export interface CheckpointFiles {
   readonly folder: Folder;
   /** Whether one file was given rather than a folder: it may hold a part of a model. */
   readonly single: boolean;
+  /** Whether the files are shards of ranks: each holds its own part under the same names. */
+  readonly shards: boolean;
   /** The open files by name. */
   readonly files: ReadonlyMap<string, SafetensorsFile>;
   /** All tensors by name. */
@@ -56,12 +61,14 @@ export async function openCheckpointFiles(place: Place): Promise<CheckpointFiles
   const files = await openFiles(folder, index ? index.files : place.fileNames, index !== null);
   const close = () => files.forEach((file) => file.close());
   try {
-    const tensors = gather(files, index, problems);
+    const shards = [...files.values()].some(({ metadata }) => metadata.has(SHARD_KEY));
+    const tensors = gather(files, index, shards, problems);
     if (index) compare(index, files, place.fileNames, problems);
     return {
       place: place.given,
       folder,
       single: place.single,
+      shards,
       files,
       tensors,
       index,
@@ -100,6 +107,7 @@ async function openFiles(
 function gather(
   files: ReadonlyMap<string, SafetensorsFile>,
   index: TensorIndex | null,
+  shards: boolean,
   problems: FileProblem[],
 ): ReadonlyMap<string, Tensor> {
   const tensors = new Map<string, Tensor>();
@@ -108,6 +116,7 @@ function gather(
     for (const [name, tensor] of own) {
       const before = fileOf.get(name);
       if (before !== undefined) {
+        if (shards) continue;
         const message = `tensor ${quoted(name)} is in both \`${before}\` and \`${file}\``;
         problems.push({ kind: "duplicate_tensor", tensor: name, file, message });
         if (index?.fileOf.get(name) !== file) continue;

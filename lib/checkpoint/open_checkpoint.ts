@@ -36,6 +36,7 @@ export async function openCheckpoint(location: string): Promise<Checkpoint> {
 export async function openPlace(place: Place): Promise<Checkpoint> {
   const files = await openCheckpointFiles(place);
   try {
+    if (files.shards) throw shardsError(files);
     return assemble(files, await readConfig(files));
   } catch (error) {
     files.close();
@@ -57,6 +58,20 @@ export async function readConfig(files: CheckpointFiles): Promise<EngramConfig> 
     );
   }
   return parseConfig(await readJson(folder, configName, MAX_CONFIG_BYTES), folder.path(configName));
+}
+
+/** Shards are a table's parts: rows stand at other places in them than in the table. */
+function shardsError({ place, single }: CheckpointFiles): EngramError {
+  return new EngramError(
+    "usage",
+    `Cannot open \`${place}\` as a checkpoint: found ${
+      single ? "a rank's shard" : "shards of ranks"
+    }`,
+    {
+      where: place,
+      hint: "Give the checkpoint they were made from, and their folder with --shards",
+    },
+  );
 }
 
 function assemble(files: CheckpointFiles, config: EngramConfig): Checkpoint {

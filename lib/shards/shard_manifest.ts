@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { SHARD_KEY } from "../checkpoint/checkpoint_files.ts";
 import { SPLITS } from "../layout/rank_spans.ts";
 
 /** Key of a shard's `__metadata__` that holds its manifest as JSON. */
-export const MANIFEST_KEY = "engram.shard";
+export const MANIFEST_KEY = SHARD_KEY;
 
 const COUNT = z.int().min(0);
 

@@ -20,8 +20,8 @@ export interface DeepScanOptions {
   readonly workers?: number | undefined;
   /** Stops the scan with an `EngramError` of kind `interrupted`. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with the bytes of each part that was read, or found read in the state. */
-  readonly onBytes?: (bytes: number) => void;
+  /** Called with the bytes of each part; `fresh` is false where the state had it already. */
+  readonly onBytes?: (bytes: number, fresh: boolean) => void;
   /** Called after each part: the time to save the state. */
   readonly onState?: () => void;
 }
@@ -38,7 +38,7 @@ export async function deepScan(
   let bytes = 0;
   for (const task of allTasks(jobs)) {
     const size = bytesOfRows(task.job, task.begin, task.end);
-    if (state.has(task.index, task.begin, task.end)) onBytes(size);
+    if (state.has(task.index, task.begin, task.end)) onBytes(size, false);
     else {
       tasks.push(task);
       bytes += size;
@@ -46,7 +46,7 @@ export async function deepScan(
   }
   const done = ({ index, job, begin, end }: ScanTask, found: Iterable<[number, ColumnStats]>) => {
     state.add(index, begin, end, found);
-    onBytes(bytesOfRows(job, begin, end));
+    onBytes(bytesOfRows(job, begin, end), true);
     onState();
   };
   const workers = options.workers ?? navigator.hardwareConcurrency;

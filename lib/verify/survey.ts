@@ -50,9 +50,12 @@ export async function survey(location: string): Promise<Survey> {
   try {
     const read = await tryConfig(files);
     const engram = engramTensors(files.tensors.values());
-    const found = read.config
-      ? findLayers(files, read.config)
-      : { layers: layersByName(engram), faults: [], warnings: [] };
+    // A shard's tables are parts: neither the config nor the primes say how long they are.
+    const found = read.config && !files.shards ? findLayers(files, read.config) : {
+      layers: files.shards && !files.single ? [] : layersByName(engram),
+      faults: [],
+      warnings: [],
+    };
     const layout = read.config && layoutOf(read.config);
     return {
       files,
@@ -60,9 +63,9 @@ export async function survey(location: string): Promise<Survey> {
       configError: read.configError ?? (layout instanceof EngramError ? layout : null),
       layers: found.layers,
       engram,
-      layout: layout instanceof EngramError ? null : layout,
+      layout: layout instanceof EngramError || files.shards ? null : layout,
       layerFaults: found.faults,
-      layoutFaults: read.config && layout && !(layout instanceof EngramError)
+      layoutFaults: read.config && !files.shards && layout && !(layout instanceof EngramError)
         ? layoutFaults(read.config, layout, found.layers)
         : [],
       warnings: found.warnings,

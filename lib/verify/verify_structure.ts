@@ -26,7 +26,8 @@ function files({ files }: Survey): Check {
   const count = files.tensors.size;
   return done(
     "files",
-    `headers of ${files.files.size} files: ${count} tensors fill the data exactly`,
+    `headers of ${files.files.size} ${files.files.size === 1 ? "file" : "files"}: ` +
+      `${count} tensors fill the data exactly`,
     duplicates,
   );
 }
@@ -73,6 +74,7 @@ function config({ files, config, configError, engram }: Survey): Check {
 }
 
 function tensors({ files, config, layers, layerFaults }: Survey): Check {
+  if (files.shards) return notChecked("tensors", "a rank's shard: compared by --shards");
   if (!config) return notChecked("tensors", "there is no usable config to compare with");
   if (files.files.size === 0 && !files.index) {
     return notChecked("tensors", "no safetensors file was given");

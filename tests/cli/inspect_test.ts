@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { inFolder } from "../bytes/in_folder.ts";
 import {
   change,
+  fileBytes,
   layerTensors,
   SMALL_CONFIG,
   smallTensors,
@@ -106,4 +107,43 @@ Deno.test("inspect ends with 3 on malformed input and names the file", async () 
     assert.match(refused.err, /engram_n_heads is -1/);
   });
   assert.equal((await cli("inspect", "/nowhere/at/all")).code, 4);
+});
+
+Deno.test("shards of ranks are shown as such, and are no checkpoint", async () => {
+  await inFolder(async (folder) => {
+    for (const rank of [0, 1]) {
+      const manifest = {
+        format: 1,
+        split: "heads",
+        tp: 2,
+        dp: 1,
+        rank,
+        layers: [{
+          layer_id: 1,
+          columns: [rank * 2, rank * 2 + 1],
+          row_ranges: [rank === 0 ? [0, 12] : [12, 36]],
+          rows: rank === 0 ? 12 : 24,
+          table_rows: 36,
+        }],
+        source: [],
+      };
+      const tensors = layerTensors(1, rank === 0 ? 12 : 24);
+      const bytes = fileBytes(tensors, { "engram.shard": JSON.stringify(manifest) });
+      Deno.writeFileSync(join(folder, `engram-rank-0000${rank}-of-00002.safetensors`), bytes);
+    }
+    const { code, out } = await cli("inspect", folder);
+    assert.equal(code, 0);
+    assert.match(out, /shards.*12 tensors in 2 files/);
+    assert.match(out, /^ +1 +2 +heads +2-3 +24 +engram-rank-00001/m);
+    assert.ok(!out.includes("odd:"), out);
+    const one = await cli("inspect", join(folder, "engram-rank-00001-of-00002.safetensors"));
+    assert.equal(one.code, 0);
+    const verified = await cli("verify", folder);
+    assert.equal(verified.code, 2);
+    assert.match(verified.err, /--shards/);
+    Deno.writeTextFileSync(join(folder, "config.json"), JSON.stringify(SMALL_CONFIG));
+    const used = await cli("hash", folder, "--ids", "none");
+    assert.equal(used.code, 2);
+    assert.match(used.err, /as a checkpoint: found shards of ranks/);
+  });
 });
