@@ -11,10 +11,21 @@ const READERS = {
   I64: BigInt64Array,
   F32: Float32Array,
   F64: Float64Array,
-} as const;
+} as const satisfies Record<NumberDtype, unknown>;
 
 /** A dtype {@linkcode numbersOf} reads. */
-export type NumberDtype = keyof typeof READERS;
+export type NumberDtype =
+  | "U8"
+  | "BOOL"
+  | "I8"
+  | "U16"
+  | "I16"
+  | "U32"
+  | "I32"
+  | "U64"
+  | "I64"
+  | "F32"
+  | "F64";
 
 /** NumPy's type strings of the same. */
 const NPY: Readonly<Record<string, NumberDtype>> = {

@@ -1,7 +1,7 @@
 import { EngramError } from "../errors.ts";
 
 /** What a slot holds, and a lookback's source is, where the token takes no part in n-grams. */
-export const DEAD = -1;
+export const DEAD: -1 = -1;
 
 /**
  * The compressed ids of the tokens in a KV cache: one int32 for each slot, an id or

@@ -25,6 +25,21 @@ export type LayoutConfig =
  * @throws an {@linkcode EngramError} of kind `mismatch` when the map and the config disagree on the
  * size, or the primes need more rows than the config says there are; of kind `malformed` when a
  * number of the config is outside its limits, or no size is known.
+ *
+ * @example
+ * ```ts
+ * import { buildLayout } from "./build_layout.ts";
+ *
+ * const { layers: [first] } = buildLayout({
+ *   where: "the released config",
+ *   layerIds: [1, 14],
+ *   maxNgramSize: 4,
+ *   nHeads: 8,
+ *   vocabSize: 16_000_000,
+ *   compressedVocabSize: 99092,
+ * });
+ * if (first.rows !== 384006168) throw new Error("the released table's rows");
+ * ```
  */
 export function buildLayout(config: LayoutConfig, compressedVocabSize?: number): Layout {
   const { where, layerIds, maxNgramSize, nHeads, vocabSize } = config;

@@ -49,6 +49,16 @@ const MAX_RANKS = 65_536;
  * The last ranks may hold fewer columns or none.
  *
  * @throws an {@linkcode EngramError} of kind `usage` when a count is not an integer of 1 or more.
+ *
+ * @example
+ * ```ts
+ * import type { LayerLayout } from "./layout.ts";
+ * import { rankSpans } from "./rank_spans.ts";
+ *
+ * function rowsOfRank(layer: LayerLayout, tp: number, rank: number): number {
+ *   return rankSpans(layer, { tp })[rank].rows;
+ * }
+ * ```
  */
 export function rankSpans(
   layer: LayerLayout,
