@@ -51,9 +51,16 @@ export async function run(
     return EXIT_CODES.ok;
   } catch (error) {
     if (error instanceof CommanderError) return usageFailure(printer, error, usage);
-    if (Deno.env.get("ENGRAM_DEBUG") && error instanceof Error) printer.err(`${error.stack}\n`);
+    if (debugging() && error instanceof Error) printer.err(`${error.stack}\n`);
     return reportFailure(printer, error);
   }
+}
+
+/** Errors must come through without the permission to read the environment. */
+function debugging(): boolean {
+  const name = "ENGRAM_DEBUG";
+  const { state } = Deno.permissions.querySync({ name: "env", variable: name });
+  return state === "granted" && Boolean(Deno.env.get(name));
 }
 
 /** What a remote checkpoint has cost. */

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { EngramError } from "../errors.ts";
@@ -17,27 +16,33 @@ export interface HubSettings {
   readonly token: string | undefined;
 }
 
-/** Reads the settings from the environment. */
+/** Reads the settings from the environment; the token only when it is asked for. */
 export function hubSettings(): HubSettings {
-  const env = (name: string) => process.env[name]?.trim() || undefined;
-  const cacheHome = env("XDG_CACHE_HOME") ?? join(homedir(), ".cache");
+  const cacheHome = env("XDG_CACHE_HOME") ?? join(homeFolder(), ".cache");
   const home = expand(env("HF_HOME") ?? join(cacheHome, "huggingface"));
   const cache = env("HF_HUB_CACHE") ?? env("HUGGINGFACE_HUB_CACHE") ?? join(home, "hub");
-  const stored = expand(env("HF_TOKEN_PATH") ?? join(home, "token"));
-  const token = env("HF_TOKEN") ?? env("HUGGING_FACE_HUB_TOKEN") ?? storedToken(stored);
-  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
-    throw new EngramError(
-      "usage",
-      "Cannot use the hub's token: found characters that no token has",
-      { where: "HF_TOKEN", hint: "Set HF_TOKEN to the token alone, or run `hf auth login` again" },
-    );
-  }
   return {
     endpoint: (env("HF_ENDPOINT") ?? "https://huggingface.co").replace(/\/+$/, ""),
     cacheFolder: expand(cache),
     offline: /^(1|on|yes|true)$/i.test(env("HF_HUB_OFFLINE") ?? ""),
-    token,
+    get token() {
+      return hubToken(expand(env("HF_TOKEN_PATH") ?? join(home, "token")));
+    },
   };
+}
+
+function hubToken(path: string): string | undefined {
+  const token = env("HF_TOKEN") ?? env("HUGGING_FACE_HUB_TOKEN") ?? storedToken(path);
+  if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return token;
+  throw new EngramError(
+    "usage",
+    "Cannot use the hub's token: found characters that no token has",
+    { where: "HF_TOKEN", hint: "Set HF_TOKEN to the token alone, or run `hf auth login` again" },
+  );
+}
+
+function env(name: string): string | undefined {
+  return process.env[name]?.trim() || undefined;
 }
 
 function storedToken(path: string): string | undefined {
@@ -50,5 +55,10 @@ function storedToken(path: string): string | undefined {
 }
 
 function expand(path: string): string {
-  return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;
+  return path === "~" || path.startsWith("~/") ? join(homeFolder(), path.slice(1)) : path;
+}
+
+/** Not `homedir()`, which wants a permission of its own. */
+function homeFolder(): string {
+  return env("HOME") ?? env("USERPROFILE") ?? ".";
 }
