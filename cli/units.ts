@@ -18,6 +18,11 @@ export function count(n: number | bigint): string {
   return n.toLocaleString("en-US");
 }
 
+/** A count and what is counted: `1 request`, `2 requests`. */
+export function counted(n: number, one: string): string {
+  return `${count(n)} ${one}${n === 1 ? "" : "s"}`;
+}
+
 /** A duration for people. */
 export function seconds(s: number): string {
   if (s < 1e-3) return `${(s * 1e6).toFixed(1)} µs`;

@@ -3,6 +3,7 @@ import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import { NgramHasher } from "../../lib/hash/ngram_hasher.ts";
 import { StreamHasher } from "../../lib/hash/stream_hasher.ts";
 import type { Layout } from "../../lib/layout/layout.ts";
+import { knownMap } from "../../lib/tokenizer/known_maps.ts";
 import { begin, command, type Context } from "../command.ts";
 import { part } from "../part.ts";
 import { table } from "../printer.ts";
@@ -10,7 +11,7 @@ import { openTokenInput, type TokenInput } from "../token_input.ts";
 import { runTokenJob, type TokenCounts } from "../token_job.ts";
 import { withTokenOptions } from "../token_options.ts";
 import { checkTokenOutput } from "../token_output.ts";
-import { count } from "../units.ts";
+import { count, counted } from "../units.ts";
 
 /** Tokens hashed at once: some milliseconds, a megabyte or two of rows. */
 const BATCH = 8192;
@@ -136,17 +137,20 @@ function report(
       tokens: map.map.length,
       compressed_vocab_size: map.compressedVocabSize,
       sha256: map.sha256,
+      known: knownMap(map.sha256),
     },
     hash_ids_sha256: sha256,
     out,
   };
   printer.result(value, () => {
-    const mapped = `${count(map.map.length)} tokens to ${count(map.compressedVocabSize)}`;
+    const known = knownMap(map.sha256);
     const lines = [
-      `${count(counts.tokens)} tokens of ${count(counts.requests)} requests, ` +
-      `${count(counts.dead)} dead, to ${layerIds.length} layers × ${layout.columns} columns`,
-      `map of ${mapped}, sha256 ${map.sha256}`,
-      `hash ids, sha256 ${sha256}`,
+      `${counted(counts.tokens, "token")} in ${counted(counts.requests, "request")}, ` +
+      `${count(counts.dead)} dead, to ${counted(layerIds.length, "layer")} × ` +
+      counted(layout.columns, "column"),
+      `token map: ${count(map.map.length)} to ${count(map.compressedVocabSize)}, ` +
+      `${known ? `that of ${known}` : "of no model known here"}, sha256 ${map.sha256}`,
+      `hash ids: sha256 ${sha256}`,
     ];
     if (out !== null) lines.push(`written to ${out}`);
     if (first.length > 0) lines.push("", firstTokens(input, first));

@@ -128,7 +128,7 @@ Deno.test("hash without --out prints what it found; JSON lines say the same as s
     const common = ["hash", MINI, "--ids", IDS, "--tokenizer", TOKENIZER];
     const shown = await cli(...common);
     assert.equal(shown.code, 0);
-    assert.match(shown.out, /64 tokens of 1 requests, 2 dead, to 2 layers × 24 columns/);
+    assert.match(shown.out, /64 tokens in 1 request, 2 dead, to 2 layers × 24 columns/);
     assert.match(shown.out, new RegExp(MAP_SHA256));
     assert.match(shown.out, /671 +"The" +237 /);
 
