@@ -66,9 +66,9 @@ Deno.test("id files of any bytes: non-negative ids, or a clear error", async () 
           if (await onlyEngramErrors(() => readAll(path))) good++;
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: 700 },
     );
-    assert.ok(good > 50, `some are good: ${good}`);
+    assert.ok(good > 30, `some are good: ${good}`);
     for (const [name, bytes] of Object.entries(GOOD)) {
       Deno.writeFileSync(join(folder, name), bytes);
       assert.ok(await readAll(join(folder, name)) >= 3, name);
