@@ -23,7 +23,11 @@ export class RankEmbedding {
   /** Row in the store of the first row of each range. */
   readonly #bases: readonly number[];
 
-  /** @throws an {@linkcode EngramError} of kind `mismatch` where the store is not the rank's. */
+  /**
+   * The embedding of the rank that holds `span`, whose rows are read from `rows`.
+   *
+   * @throws an {@linkcode EngramError} of kind `mismatch` where the store has too few rows for it.
+   */
   constructor(kernels: Kernels, span: RankSpan, rows: RankRows) {
     this.span = span;
     this.#kernels = kernels;
