@@ -119,3 +119,15 @@ Deno.test("a header longer than the first read arrives whole", async () => {
   deepEqual([...file.tensors.keys()], names);
   deepEqual([...await readTensor(file.tensor(names[99]))], [99]);
 });
+
+Deno.test("a header of a hundred thousand tensors opens", async () => {
+  const members = Array.from(
+    { length: 100_000 },
+    (_, i) =>
+      `"model.layers.${i}.weight":{"dtype":"U8","shape":[1],"data_offsets":[${i},${i + 1}]}`,
+  );
+  // Backwards, so that the order of the header is not that of the bytes.
+  const file = await open(`{${members.reverse().join(",")}}`, 100_000);
+  equal(file.tensors.size, 100_000);
+  equal([...file.tensors.values()].every((t, i) => t.offset === file.headerBytes + i), true);
+});
