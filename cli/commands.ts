@@ -4,6 +4,7 @@ import { completionsCommand } from "./commands/completions.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { evalCommand } from "./commands/eval.ts";
+import { exportCommand } from "./commands/export.ts";
 import { hashCommand } from "./commands/hash.ts";
 import { inspectCommand } from "./commands/inspect.ts";
 import { layoutCommand } from "./commands/layout.ts";
@@ -24,6 +25,7 @@ export const COMMANDS: readonly (() => CommandUnknownOpts)[] = [
   offloadCommand,
   lookupCommand,
   evalCommand,
+  exportCommand,
   benchCommand,
   doctorCommand,
   demoCommand,
