@@ -96,4 +96,32 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: "    () =>\n      (last = vocabSize - 1) && Array.from({ length: maxNgramSize - 1 }",
     tests: ["tests/layout"],
   },
+  {
+    name: "an unknown token hiding what lies behind it",
+    file: "lib/hash/lookback_sources.ts",
+    find: "if (source === DEAD) break;",
+    replace: "if (source === DEAD || source === UNKNOWN) break;",
+    tests: ["tests/hash"],
+  },
+  {
+    name: "another KV cache taking over the last one's history",
+    file: "lib/hash/slot_cache.ts",
+    find: "const same = kvCache === this.#owner && ",
+    replace: "const same = ",
+    tests: ["tests/hash/slot_cache_test.ts"],
+  },
+  {
+    name: "a quotient that may come out too large",
+    file: "lib/hash/layer_hash.ts",
+    find: "(1 / prime) * (1 - 2 ** -50)",
+    replace: "(1 / prime) * (1 + 2 ** -50)",
+    tests: ["tests/hash/layer_hash_test.ts"],
+  },
+  {
+    name: "the 32-bit draws without their buffered half",
+    file: "lib/layout/pcg64.ts",
+    find: "this.#half = word >> 32n;",
+    replace: "this.#half = undefined;",
+    tests: ["tests/layout"],
+  },
 ];
