@@ -64,6 +64,7 @@ export class GateSummary {
     const head = `layer ${layer.layerId}: mean gate ${fixed(mean(layer.means))}, ` +
       `by copy ${layer.means.map(fixed).join(" ")}, ` +
       `from ${fixed(layer.min)} to ${fixed(layer.max)} over ${count(layer.live)} live tokens`;
+    if (this.#tokens <= RANKED) return head;
     const list = (tokens: readonly GatedToken[]) =>
       table(
         ["token", "id", ...this.#textHead(), "gate", "by copy"],

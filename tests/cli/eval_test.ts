@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { inFolder, namesIn } from "../bytes/in_folder.ts";
+import { seededHidden } from "../engram/seeded_hidden_oracle.ts";
 import { SyntheticModel } from "../engram/synthetic_model.ts";
 import { goldenPath } from "../golden/golden_data.ts";
 import { goldenTensors, TensorFile } from "../golden/golden_tensors.ts";
@@ -15,16 +16,14 @@ evalModels("cpu", Object.keys(MODELS));
 Deno.test("eval of the golden checkpoint gives the golden gates and outputs", async () => {
   await inFolder(async (folder) => {
     const expected = goldenTensors("mini/expected.safetensors");
-    const [text, out] = [join(folder, "text.txt"), join(folder, "out.safetensors")];
-    Deno.writeTextFileSync(text, expected.metadata.text);
-    // The golden text's two dead tokens stand nowhere else in it.
+    const out = join(folder, "out.safetensors");
     const tokenIds = expected.get("token_ids", "I32").values;
-    const deadIds = [...tokenIds].filter((_, t) => expected.get("dead", "U8").values[t]);
     const { code, err } = await cli(
       "eval",
       goldenPath("mini"),
-      ...["--text", text, "--tokenizer", await realTokenizer("deepseek_v3")],
-      ...deadIds.flatMap((id) => ["--dead-token", String(id)]),
+      // Its `dead` flags count as well.
+      ...["--ids", goldenPath("mini/expected.safetensors")],
+      ...["--tokenizer", await realTokenizer("deepseek_v3")],
       ...["--hidden", goldenPath("mini/expected.safetensors")],
       ...["--keep", "kv,rows", "--out", out, "--device", "cpu"],
     );
@@ -120,6 +119,32 @@ Deno.test("eval of many texts: each is a request of its own; an empty one has no
     assert.match(shown.out, /0 tokens of 1 requests/);
     assert.match(shown.out, /layer 2: no live token/);
   });
+});
+
+Deno.test("eval of more tokens than a batch holds goes on where the last one ended", async () => {
+  // 9,000 letters apart are 9,000 tokens or more: three batches.
+  const letters = Array.from({ length: 9000 }, (_, i) => "abcdefgh"[(i * i + (i >> 4)) % 8]);
+  await withModel(async ({ folder, text, args }) => {
+    const out = join(folder, "out.safetensors");
+    const flags = ["--text", text, "--seed", "9", "--keep", "rows,hidden", "--out", out];
+    const { code, err } = await cli(...args, ...flags);
+    assert.equal(code, 0, err);
+    const file = new TensorFile(out);
+    const tokenIds = file.get("token_ids", "I32").values;
+    assert.ok(tokenIds.length > 8200, `${tokenIds.length} tokens`);
+    const model = new SyntheticModel(SIZES);
+    const rows = file.get("layers.5.rows", "BF16").values;
+    const hidden = file.get("layers.5.hidden", "BF16").values;
+    for (const first of [0, 4090, 8186, tokenIds.length - 10]) {
+      const ids = model.ids(tokenIds.subarray(0, first + 10), []).slice(first);
+      const wanted = model.rows(1, model.layerIds(1, ids));
+      assertSameBits(rows.subarray(first * 128, (first + 10) * 128), wanted, `from ${first}`);
+      assert.deepEqual(
+        [...hidden.subarray(first * 64, (first + 10) * 64)],
+        seededHidden(9, 5, first * 64, 640),
+      );
+    }
+  }, letters.join(" "));
 });
 
 Deno.test("eval as JSON lines", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import fc from "fast-check";
 import { rankSpans, SPLITS } from "../../lib/layout/rank_spans.ts";
 import { writeSafetensors } from "../../lib/safetensors/writer.ts";
 import { inFolder, namesIn } from "../bytes/in_folder.ts";
@@ -313,6 +314,28 @@ Deno.test("lookup reads only the rows it needs: the others may hold anything", a
     assert.deepEqual(
       after.get("layers.4.rows", "BF16").values,
       before.get("layers.4.rows", "BF16").values,
+    );
+  });
+});
+
+Deno.test("any JSON in place of row numbers is looked up or refused, never an internal error", async () => {
+  await withModel(async ({ folder }) => {
+    const file = join(folder, "rows.json");
+    const row = fc.oneof(fc.integer({ min: -3, max: 700 }), fc.jsonValue({ maxDepth: 1 }));
+    const asked = fc.oneof(
+      fc.jsonValue(),
+      fc.dictionary(fc.constantFrom("4", "1", "2", "-1", "x"), fc.array(row, { maxLength: 4 })),
+    );
+    await fc.assert(
+      fc.asyncProperty(asked, async (value) => {
+        Deno.writeTextFileSync(file, JSON.stringify(value));
+        const place = join(folder, "model");
+        const { code, out, err } = await cli("lookup", place, "--rows", file, "--device", "cpu");
+        assert.ok([0, 2, 3].includes(code), `${code}: ${err}`);
+        assert.equal(out === "", code !== 0);
+        assert.doesNotMatch(err, /Internal error|undefined|\[object/);
+      }),
+      { numRuns: 60 },
     );
   });
 });
