@@ -4,10 +4,11 @@ import { OutputFile } from "../../lib/bytes/output_file.ts";
 import { tableOf } from "../../lib/checkpoint/checkpoint.ts";
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import { buildLayout } from "../../lib/layout/build_layout.ts";
-import type { LayerLayout, Layout } from "../../lib/layout/layout.ts";
-import type { RecordPart } from "../../lib/table/part_store.ts";
+import type { Layout } from "../../lib/layout/layout.ts";
+import type { Dtype } from "../../lib/safetensors/dtype.ts";
+import type { Tensor } from "../../lib/safetensors/tensor.ts";
+import type { StoredLayer } from "../../lib/table/table_parts.ts";
 import { rowEncoding } from "../../lib/table/row_encoding.ts";
-import type { RowEncoding } from "../../lib/table/row_store.ts";
 import { RELEASED } from "./released.ts";
 import type { BenchRequest } from "./request.ts";
 
@@ -15,12 +16,9 @@ import type { BenchRequest } from "./request.ts";
 export interface BenchTable extends Disposable {
   /** Layout with this layer alone. */
   readonly layout: Layout;
-  readonly layer: LayerLayout;
-  readonly encoding: RowEncoding;
-  readonly rows: number;
-  /** Codes, then scales; or whole records. */
-  readonly parts: readonly RecordPart[];
-  /** Local files the parts lie in, for dropping their cached pages. */
+  /** Where the table lies. */
+  readonly table: StoredLayer;
+  /** Local files it lies in, for dropping their cached pages. */
   readonly paths: readonly string[];
 }
 
@@ -33,22 +31,14 @@ export async function benchTable(request: BenchRequest): Promise<BenchTable> {
 
 async function checkpointTable(place: string): Promise<BenchTable> {
   const checkpoint = await openCheckpoint(place);
-  const [first] = checkpoint.layers;
-  const layout = buildLayout(checkpoint.config);
-  const layer = layout.layers.find(({ layerId }) => layerId === first.layerId)!;
-  const { weight, scale } = tableOf(first);
-  const parts = [weight, ...(scale ? [scale] : [])].map((tensor) => ({
-    source: tensor.source,
-    offset: tensor.offset,
-    bytes: tensor.byteLength / first.rows,
-  }));
+  const [table] = checkpoint.layers;
+  const layout = buildLayout(checkpoint.config, checkpoint.config.compressedVocabSize ?? 1);
+  const layer = layout.layers.find(({ layerId }) => layerId === table.layerId)!;
+  const { weight, scale } = tableOf(table);
   return {
     layout: { ...layout, layers: [layer] },
-    layer,
-    encoding: first.encoding,
-    rows: first.rows,
-    parts,
-    paths: [...new Set(parts.map((part) => part.source.name))],
+    table,
+    paths: [...new Set([weight, ...(scale ? [scale] : [])].map(({ source }) => source.name))],
     [Symbol.dispose]: () => checkpoint.close(),
   };
 }
@@ -65,15 +55,25 @@ function syntheticTable({ tableBytes, scratch }: BenchRequest): BenchTable {
   writeRandomBytes(output, size);
   output.commit();
   const source = openFile(path);
+  const tensor = (name: string, dtype: Dtype, width: number, offset: number): Tensor => ({
+    name,
+    dtype,
+    shape: [layer.rows, width],
+    offset,
+    byteLength: layer.rows * width,
+    source,
+  });
+  const weight = tensor("codes", "F8_E4M3", encoding.codeBytes, 0);
+  const scale = tensor("scales", "F8_E8M0", encoding.scaleBytes, weight.byteLength);
   return {
     layout,
-    layer,
-    encoding,
-    rows: layer.rows,
-    parts: [
-      { source, offset: 0, bytes: encoding.codeBytes },
-      { source, offset: layer.rows * encoding.codeBytes, bytes: encoding.scaleBytes },
-    ],
+    table: {
+      layerId: layer.layerId,
+      encoding,
+      rows: layer.rows,
+      packed: false,
+      embed: { weight, scale },
+    },
     paths: [path],
     [Symbol.dispose]: () => source.close(),
   };

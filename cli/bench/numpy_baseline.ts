@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { tableParts } from "../../lib/table/table_parts.ts";
 import type { BenchTable } from "./bench_table.ts";
 import type { BenchRequest } from "./request.ts";
 
@@ -29,7 +30,7 @@ export async function numpySamples(
   const idsPath = join(request.scratch, "ids.bin");
   const specPath = join(request.scratch, "numpy.json");
   Deno.writeFileSync(idsPath, new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength));
-  const parts = table.parts.map(({ source, offset, bytes }) => ({
+  const parts = tableParts(table.table).map(({ source, offset, bytes }) => ({
     path: source.name,
     offset,
     bytes,
@@ -37,7 +38,7 @@ export async function numpySamples(
   const { warmup, samples } = request.sampling;
   Deno.writeTextFileSync(
     specPath,
-    JSON.stringify({ ids: idsPath, rows: table.rows, parts, warmup, samples }),
+    JSON.stringify({ ids: idsPath, rows: table.table.rows, parts, warmup, samples }),
   );
   try {
     const { success, stdout, stderr } = await new Deno.Command("python3", {

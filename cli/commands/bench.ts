@@ -48,7 +48,7 @@ export function benchCommand() {
     .option("--tokenizer <path>", "tokenizer for the text, or to build the map of")
     .option(
       "--backend <list>",
-      "where rows are read: memory, file, mapped, packed, one-by-one",
+      "where rows are read: memory, file, mapped, packed",
       list(String),
       ["memory", "file"],
     )

@@ -24,6 +24,8 @@ export interface PartStoreOptions {
   readonly place: string;
   /** The parts of a record, in its order: codes and scales, or one packed part. */
   readonly parts: readonly RecordPart[];
+  /** Called when the store is closed, where it owns what it reads from. */
+  readonly close?: () => void;
 }
 
 /** Rows read in one request; longer runs of neighbours are split. Bounds the memory of a read. */
@@ -38,9 +40,11 @@ const RUN_COST = 512;
 /**
  * Rows kept as parts of byte sources: the tables of a checkpoint, a packed file, memory.
  * Only the rows asked for are read: duplicates once, in ascending order, neighbours together.
- * Closing the store leaves the sources open: they belong to whoever opened them.
+ * The sources stay open when the store is closed: they belong to whoever opened them.
  */
-export function partStore({ encoding, rows, place, parts }: PartStoreOptions): RowStore {
+export function partStore(
+  { encoding, rows, place, parts, close }: PartStoreOptions,
+): RowStore {
   const total = parts.reduce((sum, part) => sum + part.bytes, 0);
   if (total !== encoding.recordBytes) {
     throw new EngramError(
@@ -58,7 +62,7 @@ export function partStore({ encoding, rows, place, parts }: PartStoreOptions): R
       );
     }
   }
-  return new PartStore(encoding, rows, place, parts);
+  return new PartStore(encoding, rows, place, parts, close ?? (() => {}));
 }
 
 class PartStore implements RowStore {
@@ -67,6 +71,7 @@ class PartStore implements RowStore {
     readonly rows: number,
     readonly place: string,
     readonly parts: readonly RecordPart[],
+    readonly close: () => void,
   ) {}
 
   async readRecords(ids: Int32Array | Float64Array, out: Uint8Array): Promise<void> {
@@ -87,8 +92,6 @@ class PartStore implements RowStore {
       );
     }
   }
-
-  close(): void {}
 
   async #read(ids: Int32Array | Float64Array, out: Uint8Array, first: number): Promise<void> {
     const { recordBytes } = this.encoding;

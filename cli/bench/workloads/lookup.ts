@@ -50,7 +50,7 @@ async function* cases(
       "lookup, cold: left out, the page cache cannot be dropped here (needs --allow-ffi, Linux)",
     );
   }
-  const { encoding } = table;
+  const { encoding } = table.table;
   const work = {
     tokens: parameters.tokens,
     rows: ids.length,
@@ -69,8 +69,8 @@ async function* cases(
   };
   const records = new Uint8Array(ids.length * encoding.recordBytes);
   const out = new Uint16Array(ids.length * encoding.headDim);
-  const timed = async (read: () => Promise<void>) => {
-    if (cold) table.paths.forEach(dropPageCache);
+  const timed = async (paths: readonly string[], read: () => Promise<void>) => {
+    if (cold) paths.forEach(dropPageCache);
     const start = performance.now();
     await read();
     decodeRecords(encoding, records, out);
@@ -80,25 +80,28 @@ async function* cases(
   for (const backend of request.backends) {
     // Cached pages say nothing about rows that are not read from a file.
     if (cold && backend === "memory") continue;
-    await using opened = await openBackend(backend, table, request);
+    using opened = await openBackend(backend, table, request);
     if (!opened) continue;
-    const { store } = opened;
+    const { store, paths } = opened;
     yield {
       ...shared,
       variant: store.place,
       role: "case",
       excluded,
-      samples: await sample(() => timed(() => store.readRecords(ids, records)), request.sampling),
+      samples: await sample(
+        () => timed(paths, () => store.readRecords(ids, records)),
+        request.sampling,
+      ),
     };
   }
-  await using plain = await openBackend("file", table, request);
+  using plain = await openBackend("file", table, request);
   yield {
     ...shared,
     variant: "file, one by one",
     role: "baseline",
     excluded,
     samples: await sample(
-      () => timed(() => oneByOne(plain!.store, ids, records)),
+      () => timed(table.paths, () => oneByOne(plain!.store, ids, records)),
       request.sampling,
     ),
   };

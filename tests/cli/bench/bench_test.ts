@@ -104,5 +104,5 @@ Deno.test("bench lookup measures each backend beside one-by-one reads, and count
 Deno.test("an unknown backend is a usage error that lists the known ones", async () => {
   const { code, err } = await cli("bench", "lookup", "--table", "1MiB", "--backend", "tape");
   assert.equal(code, 2);
-  assert.match(err, /"tape".*file, memory/);
+  assert.match(err, /"tape".*file, mapped, memory, packed/);
 });
