@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
 import { normalizeKey } from "./normalize_key.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
@@ -33,8 +34,7 @@ export function buildTokenMap(tokenizer: Tokenizer): TokenMap {
   return { map, compressedVocabSize: ids.size, undecodable, sha256: mapDigest(map) };
 }
 
-/** SHA-256 of a map's int32 little-endian bytes, in hexadecimal. */
+/** SHA-256 of a map's int32 little-endian bytes, in hexadecimal; in JavaScript, for browsers too. */
 export function mapDigest(map: Int32Array): string {
-  return createHash("sha256").update(new Uint8Array(map.buffer, map.byteOffset, map.byteLength))
-    .digest("hex");
+  return bytesToHex(sha256(new Uint8Array(map.buffer, map.byteOffset, map.byteLength)));
 }
