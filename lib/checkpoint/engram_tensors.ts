@@ -48,7 +48,8 @@ export interface EngramName {
 
 /** Reads a tensor's name; null where it belongs to no Engram layer. */
 export function engramName(name: string): EngramName | null {
-  const match = NAME.exec(name);
+  // Most names of a model are of other parts; this is many times faster than the pattern.
+  const match = name.includes(".engram.") ? NAME.exec(name) : null;
   if (!match) return null;
   return { layerId: Number(match[1]), part: PART_OF.get(match[2]) ?? null };
 }

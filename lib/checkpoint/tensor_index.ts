@@ -34,10 +34,12 @@ export async function readIndex(folder: Folder, name: string): Promise<TensorInd
     );
   }
   const fileOf = new Map<string, string>();
+  const good = new Set<unknown>();
   for (const tensor of Object.keys(map)) {
     const file = (map as Record<string, unknown>)[tensor];
-    const reason = badFileName(file);
-    if (reason) {
+    const reason = good.has(file) ? undefined : badFileName(file);
+    if (reason === undefined) good.add(file);
+    else {
       throw new EngramError(
         "malformed",
         `Cannot use index \`${where}\`: it puts tensor ${JSON.stringify(tensor)} in ` +
@@ -50,7 +52,7 @@ export async function readIndex(folder: Folder, name: string): Promise<TensorInd
     }
     fileOf.set(tensor, file as string);
   }
-  const files = [...new Set(fileOf.values())].sort();
+  const files = ([...good] as string[]).sort();
   await refuseLinksOut(folder, where, files);
   const total = member(member(json, "metadata"), "total_size");
   const totalSize = typeof total === "number" && Number.isSafeInteger(total) ? total : null;

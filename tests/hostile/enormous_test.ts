@@ -6,9 +6,7 @@ import { scanJobs } from "../../lib/verify/scan_jobs.ts";
 import { scanRows } from "../../lib/verify/scan_rows.ts";
 import { survey } from "../../lib/verify/survey.ts";
 import { inFolder } from "../bytes/in_folder.ts";
-import { rejects } from "../checkpoint/rejects.ts";
 import {
-  fileBytes,
   SMALL_CONFIG,
   smallTensors,
   weightMap,
@@ -17,7 +15,7 @@ import {
 } from "../checkpoint/small_checkpoint.ts";
 import { rawFile } from "../safetensors/raw_file.ts";
 
-Deno.test("an index of half a million tensors opens, and one that is missing is found", async () => {
+Deno.test("an index of half a million tensors opens", async () => {
   await inFolder(async (folder) => {
     const many = Array.from({ length: 500_000 }, (_, i) => ({
       name: `model.layers.${i % 61}.mlp.experts.${i}.down_proj.weight`,
@@ -30,9 +28,6 @@ Deno.test("an index of half a million tensors opens, and one that is missing is 
     assert.equal(checkpoint.tensors.size, 500_012);
     assert.deepEqual(checkpoint.warnings, []);
     checkpoint.close();
-    const last = many.pop()!.name;
-    Deno.writeFileSync(join(folder, "a.safetensors"), fileBytes(many));
-    await rejects(() => openCheckpoint(folder), "malformed", last, "no file holds it");
   });
 });
 
@@ -40,10 +35,10 @@ Deno.test("an index of many files that are not there is told in a bounded messag
   await inFolder(async (folder) => {
     const files = { "model.safetensors": smallTensors() };
     writeCheckpoint(folder, { files });
-    const gone = Array.from({ length: 20_000 }, (_, i) => [`t${i}`, `gone-${i}.safetensors`]);
+    const gone = Array.from({ length: 5_000 }, (_, i) => [`t${i}`, `gone-${i}.safetensors`]);
     writeIndex(folder, { ...weightMap(files), ...Object.fromEntries(gone) });
     const found = await survey(folder);
-    assert.equal(found.files.problems.length, 20_000);
+    assert.equal(found.files.problems.length, 5_000);
     found.close();
   });
 });
