@@ -33,8 +33,8 @@ const BATCH_BYTES = 2 ** 25;
 /** Tokens of a batch at most. */
 const MOST_TOKENS = 4096;
 
-/** Products of a batch's projections on a CPU: a second or two, so that signals are heard. */
-const MOST_CPU_PRODUCTS = 2 ** 31;
+/** Products of a batch's projections on a CPU: about a second, so that signals are heard. */
+const MOST_CPU_PRODUCTS = 1.5e9;
 
 /** Runs the module over all tokens, batch by batch, and writes what was asked for. */
 export async function evaluateTokens(
