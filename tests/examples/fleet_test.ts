@@ -133,6 +133,61 @@ Deno.test("the Slurm job makes every rank's shard, each process its own", () =>
     await assertShards(shards, 3);
   }));
 
+/** Serves the files of `folder` by ranges, as an object store does, and counts the bytes it sent. */
+async function withStore(
+  folder: string,
+  test: (url: string, sent: () => number) => Promise<void>,
+): Promise<void> {
+  let sent = 0;
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    const file = join(folder, decodeURIComponent(new URL(request.url).pathname));
+    const bytes = await Deno.readFile(file).catch(() => null);
+    if (!bytes) return new Response("not here", { status: 404 });
+    const headers = { "accept-ranges": "bytes", etag: `"${bytes.length}"` };
+    const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.get("range") ?? "");
+    const end = range ? Math.min(Number(range[2]) + 1, bytes.length) : bytes.length;
+    const body = range ? bytes.slice(Number(range[1]), end) : bytes;
+    if (request.method === "HEAD") {
+      return new Response(null, { headers: { ...headers, "content-length": String(body.length) } });
+    }
+    sent += body.length;
+    if (!range) return new Response(body, { headers });
+    const contentRange = `bytes ${range[1]}-${end - 1}/${bytes.length}`;
+    return new Response(body, {
+      status: 206,
+      headers: { ...headers, "content-range": contentRange },
+    });
+  });
+  try {
+    await test(`http://127.0.0.1:${server.addr.port}`, () => sent);
+  } finally {
+    await server.shutdown();
+  }
+}
+
+Deno.test("from an object store a rank reads its own rows, and makes the same shard", () =>
+  inFolder((folder) =>
+    withStore(MINI, async (url, sent) => {
+      const [near, far] = [join(folder, "near"), join(folder, "far")];
+      const env = { ENGRAM, RANKS: "4", JOB_COMPLETION_INDEX: "2" };
+      const script = join(FLEET, "shard.sh");
+      await runScript(script, { ...env, CHECKPOINT: MINI, SHARDS: near });
+      await runScript(script, { ...env, CHECKPOINT: url, SHARDS: far });
+      const name = "engram-rank-00002-of-00004.safetensors";
+      const [a, b] = [new TensorFile(join(near, name)), new TensorFile(join(far, name))];
+      assert.deepEqual(a.names, b.names);
+      for (const tensor of a.names.filter((name) => name.endsWith("embed.weight"))) {
+        assert.deepEqual(b.get(tensor, "F8_E4M3"), a.get(tensor, "F8_E4M3"));
+      }
+      // Every rank takes the projections and gates whole; of the tables, a quarter and no more.
+      const projections = 2 * (320 * 1536 + 10 * 48 + 2 * 4 * 64 * 2);
+      const tables = (3698 + 6938) * (64 + 2);
+      const headers = 16_384;
+      const read = sent() - projections - headers;
+      assert.ok(read < 0.3 * tables, `${read} of ${tables} bytes`);
+    })
+  ));
+
 async function corpusIn(folder: string): Promise<string> {
   const corpus = join(folder, "corpus");
   await Deno.mkdir(corpus);
