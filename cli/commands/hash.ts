@@ -24,7 +24,9 @@ export function hashCommand() {
   return withTokenOptions(
     command("hash", {
       summary: "Hash texts or token ids to the rows of each layer's table",
-      details: "Each text file is a request of its own. The output's ending names its format: " +
+      details:
+        "Each text file is a request of its own. Name the checkpoint before --text, which takes " +
+        "every path after it. The output's ending names its format: " +
         ".safetensors (token_ids, hash_ids, starts, dead), .npy (hash_ids) or .jsonl.",
       examples: [
         ["hash MODEL --text book.txt --out book.safetensors", "hash a text"],

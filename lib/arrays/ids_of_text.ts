@@ -66,7 +66,11 @@ class IdScanner {
         else if (char === "]") yield* this.#close();
         else if (char === ",") this.#comma();
         else if (!WHITE_SPACE.includes(char)) {
-          const shown = byte > 0x20 && byte < 0x7f ? `"${char}"` : `byte ${byte}`;
+          const shown = char === '"'
+            ? "a quotation mark"
+            : byte > 0x20 && byte < 0x7f
+            ? `"${char}"`
+            : `byte ${byte}`;
           this.#fail(shown, "integers, as JSON arrays or plain");
         }
       }

@@ -100,6 +100,7 @@ const BAD_TEXTS: [text: string, message: RegExp][] = [
   ["1 [2]", /found "\[" at byte 2/],
   ["[1, null]", /found "n" at byte 4/],
   ['{"token_ids": [1]}', /found "\{" at byte 0/],
+  ['["1"]', /found a quotation mark at byte 1/],
   ["1 2 x", /found "x" at byte 4/],
   ["1-2", /found "1-2"/],
   ["1" + "0".repeat(50), /"10+…"/],
