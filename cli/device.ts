@@ -12,14 +12,17 @@ export function deviceOption() {
     .choices(DEVICES).default("auto" as const);
 }
 
-/** Opens the kernels of the device asked for and says which was chosen. */
+/** Opens the kernels of the device asked for and says which was chosen, and how rows get there. */
 export async function openDevice(
   device: (typeof DEVICES)[number],
+  rows: string,
   printer: Pick<Printer, "note">,
 ): Promise<Kernels> {
   quietVulkan();
   const { openKernels } = await import("../lib/gpu/open_kernels.ts");
   const { kernels, note } = await openKernels(device);
   printer.note(`device: ${note}`);
+  const path = kernels.device === "gpu" ? ", gathered on the host and uploaded" : "";
+  printer.note(`rows: read from ${rows}${path}`);
   return kernels;
 }

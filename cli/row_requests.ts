@@ -1,4 +1,4 @@
-import { openFile } from "../lib/bytes/file_source.ts";
+import { openLocation } from "../lib/bytes/open_location.ts";
 import { EngramError } from "../lib/errors.ts";
 import { streamTensor } from "../lib/safetensors/read_tensor.ts";
 import { openSafetensors } from "../lib/safetensors/safetensors_file.ts";
@@ -30,14 +30,16 @@ const NAME = /^layers\.(0|[1-9]\d{0,9})\.row_ids$/;
  * @throws an {@linkcode EngramError} that names the layer and index of what is no row number.
  */
 export async function openRowRequests(path: string): Promise<RowRequests> {
-  const requests = path.endsWith(".safetensors") ? await fromSafetensors(path) : fromJson(path);
+  const requests = path.endsWith(".safetensors")
+    ? await fromSafetensors(path)
+    : await fromJson(path);
   if (requests.layers.length > 0) return requests;
   requests[Symbol.dispose]();
   throw fault(path, 'it asks for no rows, wanted {"LAYER": [ROW, …]} or layers.N.row_ids');
 }
 
 async function fromSafetensors(path: string): Promise<RowRequests> {
-  const file = await openSafetensors(openFile(path));
+  const file = await openSafetensors(await openLocation(path));
   const layers: LayerRequest[] = [];
   for (const tensor of file.tensors.values()) {
     const match = NAME.exec(tensor.name);
@@ -67,11 +69,11 @@ async function* int64Pieces(tensor: Tensor, most: number): AsyncGenerator<Float6
   }
 }
 
-function fromJson(path: string): RowRequests {
-  const source = openFile(path);
+async function fromJson(path: string): Promise<RowRequests> {
+  const source = await openLocation(path);
   const bytes = new Uint8Array(source.size);
   try {
-    source.readSync(bytes, 0);
+    await source.read(bytes, 0);
   } finally {
     source.close();
   }

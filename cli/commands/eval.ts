@@ -5,6 +5,8 @@ import { deviceOption, openDevice } from "../device.ts";
 import { evaluateTokens, KEPT } from "../evaluate_tokens.ts";
 import { LayerTables } from "../layer_tables.ts";
 import { openRunner } from "../open_runner.ts";
+import { GateRecord } from "../report/gate_record.ts";
+import { openPage, writePage } from "../report/write_page.ts";
 import { rankChoice, withRankOptions } from "../rank_options.ts";
 import { openHidden } from "../hidden_option.ts";
 import { integer } from "../options.ts";
@@ -35,6 +37,7 @@ export function evalCommand() {
           "eval MODEL --ids x.safetensors --hidden x.safetensors --out y.safetensors",
           "real streams",
         ],
+        ["eval MODEL --text book.txt --seed 1 --html gates.html", "a page to read the gates in"],
         ["eval MODEL --text a.txt --seed 1 --keep rows,kv --out y.safetensors", "with all between"],
       ],
       permissions: "--allow-read --allow-write (--out) --allow-ffi --allow-env (tokenizing)",
@@ -46,7 +49,8 @@ export function evalCommand() {
     .option("--sequence-parallel", "with ranks: each computes its own tokens, instead of all")
     .addOption(deviceOption())
     .option("--out <file>", "write gates and outputs: .safetensors, .npy or .jsonl")
-    .option("--force", "replace --out where it exists")
+    .option("--html <file>", "write a page: the text shaded by its gates, its n-grams and rows")
+    .option("--force", "replace --out and --html where they exist")
     .action(async (place, options) => {
       const context = begin(options);
       const { printer } = context;
@@ -63,6 +67,7 @@ export function evalCommand() {
         });
       }
       using stack = new DisposableStack();
+      const html = options.html === undefined ? null : stack.use(openPage(options.html, force));
       const checkpoint = stack.adopt(await openCheckpoint(place), (opened) => opened.close());
       for (const warning of checkpoint.warnings) printer.warn(warning);
       const { config, layers } = checkpoint;
@@ -79,7 +84,7 @@ export function evalCommand() {
         await LayerTables.open(checkpoint, input.layout, request, options),
       );
       const kernels = stack.adopt(
-        await openDevice(options.device, printer),
+        await openDevice(options.device, tables.place, printer),
         (opened) => opened.close(),
       );
       const runner = stack.adopt(
@@ -87,8 +92,22 @@ export function evalCommand() {
         (opened) => opened.close(),
       );
       const { device } = kernels;
-      const job = { checkpoint, input, device, runner, hidden, keep, out, force };
+      const record = html && new GateRecord(
+        layers.map(({ layerId }) => layerId),
+        config.hcMult,
+        input.layout.columns,
+      );
+      const job = { checkpoint, input, device, runner, hidden, keep, out, force, record };
       const { counts, summary } = await evaluateTokens(job, context);
+      if (html) {
+        const { gatePage } = await import("../report/gate_page.ts");
+        const subtitle = `${place}: ${count(counts.tokens)} tokens of ${
+          count(counts.requests)
+        } requests, residual stream from ${hidden.description}, on ${kernels.description}`;
+        const { layout, map: { map }, tokenizer } = input;
+        const split = tables.choice ?? { tp: DEFAULT_TP };
+        writePage(html, await gatePage(record!, { subtitle, layout, map, tokenizer, split }));
+      }
       const value = {
         tokens: counts.tokens,
         requests: counts.requests,
@@ -98,15 +117,20 @@ export function evalCommand() {
         ranks: tables.choice ? tables.choice.tp * (tables.choice.dp ?? 1) : null,
         layers: summary.json(),
         out: out ?? null,
+        html: options.html ?? null,
       };
       printer.result(value, () =>
         [
           `${count(counts.tokens)} tokens of ${count(counts.requests)} requests, ` +
           `${count(counts.dead)} dead; hidden from ${hidden.description}`,
           ...(out === undefined ? ["", summary.text()] : [`written to ${out}`]),
+          ...(html ? [`page written to ${html.path}`] : []),
         ].join("\n"));
     });
 }
+
+/** Ranks a page shows the load of, where none were asked for. */
+const DEFAULT_TP = 4;
 
 function keepList(text: string): Set<typeof KEPT[number]> {
   const wanted = new Set<typeof KEPT[number]>();

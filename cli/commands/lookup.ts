@@ -72,7 +72,7 @@ export function lookupCommand() {
         await LayerTables.open(checkpoint, layout, choice, options),
       );
       const kernels = stack.adopt(
-        await openDevice(options.device, context.printer),
+        await openDevice(options.device, tables.place, context.printer),
         (opened) => opened.close(),
       );
       const job = { checkpoint, tables, kernels, out, force };

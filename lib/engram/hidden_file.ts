@@ -1,4 +1,4 @@
-import { openFile } from "../bytes/file_source.ts";
+import { openLocation } from "../bytes/open_location.ts";
 import { EngramError } from "../errors.ts";
 import { openSafetensors, type SafetensorsFile } from "../safetensors/safetensors_file.ts";
 import type { Tensor } from "../safetensors/tensor.ts";
@@ -15,14 +15,14 @@ export interface HiddenSizes {
 }
 
 /**
- * Opens a safetensors file of residual streams: `layers.N.hidden` BF16 [T, copies, hidden] for each
+ * Opens a safetensors file or URL of residual streams: `layers.N.hidden` BF16 [T, copies, hidden] for each
  * layer, all of the same T. Only its header is read; values are read as they are asked for.
  *
  * @throws an {@linkcode EngramError} of kind `mismatch` that names a tensor of other sizes, and of
  * kind `malformed` where one is missing.
  */
 export async function openHiddenFile(path: string, sizes: HiddenSizes): Promise<HiddenSource> {
-  const file = await openSafetensors(openFile(path));
+  const file = await openSafetensors(await openLocation(path));
   try {
     const tensors = new Map(sizes.layerIds.map((id) => [id, checked(file, path, id, sizes)]));
     const counts = new Set([...tensors.values()].map((tensor) => tensor.shape[0]));

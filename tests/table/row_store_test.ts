@@ -4,6 +4,7 @@ import type { ByteSource } from "../../lib/bytes/byte_source.ts";
 import { openFile } from "../../lib/bytes/file_source.ts";
 import { memorySource } from "../../lib/bytes/memory_source.ts";
 import { fileStore } from "../../lib/table/file_store.ts";
+import { mappedStore } from "../../lib/table/mapped_store.ts";
 import { memoryStore } from "../../lib/table/memory_store.ts";
 import { partStore } from "../../lib/table/part_store.ts";
 import { rowEncoding } from "../../lib/table/row_encoding.ts";
@@ -117,6 +118,12 @@ const STORES: Record<string, () => { store: RowStore; close(): void }> = {
     const weight = tensorOf(source, 1, [ROWS, recordBytes]);
     const store = fileStore(layerOf(weight, null));
     return { store, close: () => source.close() };
+  },
+  "a memory map": () => {
+    const source = openFile(`${folder}/two`);
+    const weight = tensorOf(source, 3, [ROWS, codeBytes]);
+    const scale = tensorOf(source, 4 + codes.length, [ROWS, scaleBytes]);
+    return { store: mappedStore(layerOf(weight, scale)), close: () => source.close() };
   },
   "sources that must be awaited": () => ({
     store: twoParts(new Counting(codes), new Counting(scales)),
