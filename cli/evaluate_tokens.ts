@@ -5,6 +5,7 @@ import { EngramError } from "../lib/errors.ts";
 import { RequestStream } from "../lib/hash/request_stream.ts";
 import type { Context } from "./command.ts";
 import { GateSummary } from "./gate_summary.ts";
+import type { GateRecord } from "./report/gate_record.ts";
 import type { TokenInput } from "./token_input.ts";
 import { runTokenJob, type TokenCounts } from "./token_job.ts";
 import type { TokenTensor } from "./token_output.ts";
@@ -25,6 +26,8 @@ export interface Evaluation {
   /** Path of the output; without one only a summary is made. */
   readonly out: string | undefined;
   readonly force: boolean;
+  /** Takes what a page is made of; null without one. */
+  readonly record: GateRecord | null;
 }
 
 /** Bytes of a batch's streams, keys and values: a few batches fit any machine. */
@@ -41,7 +44,17 @@ export async function evaluateTokens(
   job: Evaluation,
   context: Context,
 ): Promise<{ counts: TokenCounts; summary: GateSummary }> {
-  const { checkpoint: { config, layers }, input, device, runner, hidden, keep, out, force } = job;
+  const {
+    checkpoint: { config, layers },
+    input,
+    device,
+    runner,
+    hidden,
+    keep,
+    out,
+    force,
+    record,
+  } = job;
   const { layout, map: { map } } = input;
   const { hcMult: copies, hiddenSize, headDim } = config;
   const ids = layers.map(({ layerId }) => layerId);
@@ -91,12 +104,13 @@ export async function evaluateTokens(
         batch,
         streams,
         mask: dead.map((isDead) => 1 - isDead),
-        keep: { rows: keep.has("rows"), kv: keep.has("kv") },
+        keep: { ids: record !== null, rows: keep.has("rows"), kv: keep.has("kv") },
       });
       return { streams, results };
     },
     done({ streams, results }, tokens) {
       summary.add(tokens, results.map(({ gate }) => gate));
+      record?.add(tokens, results);
       return results.flatMap(({ gate, output, rows, kv }, i) => [
         gate,
         output,

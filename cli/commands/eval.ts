@@ -101,9 +101,9 @@ export function evalCommand() {
       const { counts, summary } = await evaluateTokens(job, context);
       if (html) {
         const { gatePage } = await import("../report/gate_page.ts");
-        const subtitle = `${place}: ${count(counts.tokens)} tokens of ${
-          count(counts.requests)
-        } requests, residual stream from ${hidden.description}, on ${kernels.description}`;
+        const requests = counts.requests === 1 ? "1 request" : `${count(counts.requests)} requests`;
+        const subtitle = `${place}: ${count(counts.tokens)} tokens of ${requests}, ` +
+          `residual stream from ${hidden.description}, on ${kernels.description}`;
         const { layout, map: { map }, tokenizer } = input;
         const split = tables.choice ?? { tp: DEFAULT_TP };
         writePage(html, await gatePage(record!, { subtitle, layout, map, tokenizer, split }));
