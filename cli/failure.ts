@@ -1,5 +1,5 @@
 import { EngramError, type ErrorKind } from "../lib/errors.ts";
-import { type Printer, toJson } from "./printer.ts";
+import { printableLines, type Printer, toJson } from "./printer.ts";
 
 /** Exit code of each kind of failure; part of the tool's promise, never renumbered. */
 export const EXIT_CODES: Readonly<Record<ErrorKind | "ok" | "internal", number>> = {
@@ -37,12 +37,11 @@ export function reportFailure(printer: Printer, error: unknown): number {
   }
   const causes = causesOf(failure ?? error);
   const hint = failure ? failure.hint : INTERNAL_HINT;
-  const lines = [
-    `${printer.red("error:")} ${failure?.message ?? `Internal error: ${messageOf(error)}`}`,
-  ];
+  const lines = [failure?.message ?? `Internal error: ${messageOf(error)}`];
   for (const cause of causes) lines.push(`  Caused by: ${cause}`);
   if (hint) lines.push("", `hint: ${hint}`);
-  printer.err(lines.join("\n") + "\n");
+  // Names from files stand in messages: they must not be able to move the cursor.
+  printer.err(`${printer.red("error:")} ${printableLines(lines.join("\n"))}\n`);
   return code;
 }
 

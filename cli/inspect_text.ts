@@ -1,6 +1,6 @@
 import type { InspectReport } from "./inspect_report.ts";
 import { ranges } from "./ranges.ts";
-import { table } from "./printer.ts";
+import { printable, table } from "./printer.ts";
 import { bytes, count } from "./units.ts";
 
 /** More files than this are summed up rather than listed. */
@@ -144,7 +144,7 @@ function tensors(report: InspectReport): string {
 }
 
 function oddities({ oddities }: InspectReport): string {
-  return oddities.length === 0 ? "" : oddities.map((line) => `odd: ${line}`).join("\n");
+  return oddities.length === 0 ? "" : oddities.map((line) => `odd: ${printable(line)}`).join("\n");
 }
 
 function plural(n: number, noun: string): string {

@@ -1,4 +1,4 @@
-import Table from "cli-table3";
+import stringWidth from "string-width";
 
 /** Where a {@linkcode Printer} writes. Both calls take whole text and write it at once. */
 export interface Streams {
@@ -41,12 +41,12 @@ export class Printer {
 
   /** A remark on stderr. */
   note(text: string): void {
-    if (!this.quiet) this.#streams.err(withNewline(text));
+    if (!this.quiet) this.#streams.err(withNewline(printableLines(text)));
   }
 
   /** A warning on stderr; shown even when quiet. */
   warn(text: string): void {
-    this.#streams.err(withNewline(`${this.#paint("33", "warning:")} ${text}`));
+    this.#streams.err(withNewline(`${this.#paint("33", "warning:")} ${printableLines(text)}`));
   }
 
   /** Raw text on stderr (errors, help, progress). */
@@ -77,27 +77,48 @@ export function toJson(value: unknown): string {
 
 /** A table without colours or frames; columns whose cells are all numbers are set to the right. */
 export function table(head: string[], rows: (string | number | bigint)[][]): string {
-  const cells = rows.map((row) => row.map((cell) => String(cell)));
-  const numeric = head.map((_, i) => cells.every((row) => NUMERIC.test(row[i])));
-  const made = new Table({
-    head,
-    colAligns: numeric.map((n) => (n ? "right" : "left")),
-    style: { head: [], border: [], "padding-left": 0, "padding-right": 2, compact: true },
-    chars: FRAMELESS,
+  const cells = rows.map((row) => row.map((cell) => printable(String(cell))));
+  const columns = head.map((title, i) => {
+    let width = widthOf(title);
+    let numeric = true;
+    for (const row of cells) {
+      width = Math.max(width, widthOf(row[i]));
+      numeric &&= NUMERIC.test(row[i]);
+    }
+    return { width, numeric };
   });
-  made.push(...cells);
-  return made.toString().split("\n").map((line) => line.trimEnd()).join("\n");
+  const line = (row: string[]) =>
+    row.map((cell, i) => {
+      const gap = " ".repeat(columns[i].width - widthOf(cell));
+      return columns[i].numeric ? gap + cell : cell + gap;
+    }).join("  ").trimEnd();
+  return [head, ...cells].map(line).join("\n");
+}
+
+/** Columns of a terminal that `text` takes; most of it is ASCII. */
+function widthOf(text: string): number {
+  return /^[\x20-\x7e]*$/.test(text) ? text.length : stringWidth(text);
+}
+
+/**
+ * Text from files as it may be shown: control characters, which could move the cursor or colour
+ * the terminal, and marks that turn the direction of writing become escapes.
+ */
+export function printable(text: string): string {
+  return text.replaceAll(
+    // deno-lint-ignore no-control-regex -- control characters are what is looked for
+    /[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** A number with or without a unit, or a mark that stands for one that is not there. */
 const NUMERIC = /^([-–]?\d[\d., ]*( ?[A-Za-zµ/%]+)?|[–?]?)$/;
 
-const FRAMELESS = Object.fromEntries(
-  [
-    ["top", "top-mid", "top-left", "top-right", "bottom", "bottom-mid", "bottom-left"],
-    ["bottom-right", "left", "left-mid", "mid", "mid-mid", "right", "right-mid", "middle"],
-  ].flat().map((part) => [part, ""]),
-);
+/** {@linkcode printable} for text of several lines. */
+export function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}
 
 function withNewline(text: string): string {
   return text.endsWith("\n") ? text : text + "\n";

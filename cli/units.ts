@@ -15,8 +15,11 @@ export function bytes(n: number): string {
 
 /** A count with thousands separators. */
 export function count(n: number | bigint): string {
-  return n.toLocaleString("en-US");
+  return COUNT.format(n);
 }
+
+/** Made once: `toLocaleString` makes one for each number. */
+const COUNT = new Intl.NumberFormat("en-US");
 
 /** A count and what is counted: `1 request`, `2 requests`. */
 export function counted(n: number, one: string): string {

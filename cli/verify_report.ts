@@ -1,7 +1,7 @@
 import type { Check } from "../lib/verify/check.ts";
 import type { TensorReport } from "../lib/verify/content_report.ts";
 import { contentJson, contentText } from "./content_text.ts";
-import { table } from "./printer.ts";
+import { printable, table } from "./printer.ts";
 
 /** What `engram verify --json` prints. */
 export type VerifyReport = ReturnType<typeof verifyReport>;
@@ -63,11 +63,20 @@ export function verifyText(
         detail,
       ]),
     ),
-    ...report.mismatches.map(({ check, message }) => `mismatch (${check}): ${message}`),
-    ...report.warnings.map((warning) => `odd: ${warning}`),
+    ...some(report.mismatches.map(({ check, message }) => `mismatch (${check}): ${message}`)),
+    ...some(report.warnings.map((warning) => `odd: ${warning}`)),
     report.summary,
   ];
   return blocks.join("\n");
+}
+
+/** More lines than this help nobody; `--json` has them all. */
+const MOST_LINES = 200;
+
+function some(lines: readonly string[]): string[] {
+  const shown = lines.slice(0, MOST_LINES).map(printable);
+  const more = lines.length - shown.length;
+  return more > 0 ? [...shown, `and ${more} more: --json lists them all`] : shown;
 }
 
 function count(mismatches: number): string {

@@ -147,3 +147,20 @@ Deno.test("shards of ranks are shown as such, and are no checkpoint", async () =
     assert.match(used.err, /as a checkpoint: found shards of ranks/);
   });
 });
+
+Deno.test("names from a file cannot move the cursor", async () => {
+  await inFolder(async (folder) => {
+    const many = Array.from(
+      { length: 5000 },
+      (_, i) => ({ name: `t${i}`, dtype: "U8", shape: [0] }),
+    );
+    const hostile = { name: "a\x1b[2Jb\nc\u202ed\x9b", dtype: "U8", shape: [1] };
+    writeCheckpoint(folder, { files: { [ONE]: [...many, hostile] }, config: null });
+    const { code, out } = await cli("inspect", folder, "--all");
+    assert.equal(code, 0);
+    assert.match(out, /^a\\u001b\[2Jb\\u000ac\\u202ed\\u009b +U8 +\[1\]/m);
+    assert.match(out, /^t4999 /m);
+    // deno-lint-ignore no-control-regex -- control characters are what is looked for
+    assert.ok(!/[\x00-\x09\x0b-\x1f\x7f-\x9f]/.test(out));
+  });
+});
