@@ -45,6 +45,7 @@ export interface EngramErrorOptions {
  * ```
  */
 export class EngramError extends Error {
+  /** The class's name. */
   override readonly name = "EngramError";
   /** What kind of failure this is. */
   readonly kind: ErrorKind;
