@@ -1,6 +1,7 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { benchCommand } from "./commands/bench.ts";
 import { completionsCommand } from "./commands/completions.ts";
+import { convertCommand } from "./commands/convert.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { evalCommand } from "./commands/eval.ts";
@@ -11,6 +12,7 @@ import { layoutCommand } from "./commands/layout.ts";
 import { lookupCommand } from "./commands/lookup.ts";
 import { mapCommand } from "./commands/map.ts";
 import { offloadCommand } from "./commands/offload.ts";
+import { planCommand } from "./commands/plan.ts";
 import { shardCommand } from "./commands/shard.ts";
 import { verifyCommand } from "./commands/verify.ts";
 
@@ -23,9 +25,11 @@ export const COMMANDS: readonly (() => CommandUnknownOpts)[] = [
   hashCommand,
   shardCommand,
   offloadCommand,
+  planCommand,
   lookupCommand,
   evalCommand,
   exportCommand,
+  convertCommand,
   benchCommand,
   doctorCommand,
   demoCommand,
