@@ -65,10 +65,13 @@ type Fill = (random: () => number) => number;
 const code: Fill = (random) => Math.floor(random() * 127) + (random() < 0.5 ? 128 : 0);
 /** A scale around 2^-9. */
 const scale: Fill = (random) => 116 + Math.floor(random() * 5);
-/** The two bytes of a bf16 near one; called once a byte, low byte first. */
+/** The two bytes of a bf16 between a half and two; called once a byte, low byte first. */
 const bf16: Fill = (() => {
-  let high = true;
-  return (random) => (high = !high) ? 0x3f : Math.floor(random() * 256);
+  let isHigh = true;
+  return (random) => {
+    isHigh = !isHigh;
+    return isHigh ? 0x3f : Math.floor(random() * 256);
+  };
 })();
 
 function* filled(length: number, fill: Fill, random: () => number): Generator<Uint8Array> {
