@@ -4,6 +4,7 @@ import { type Survey, survey } from "../../lib/verify/survey.ts";
 import { begin, command } from "../command.ts";
 import { inspectReport } from "../inspect_report.ts";
 import { inspectText } from "../inspect_text.ts";
+import { openPage, writePage } from "../report/write_page.ts";
 
 /** `engram inspect`: what a checkpoint or any safetensors file holds. */
 export function inspectCommand() {
@@ -14,16 +15,27 @@ export function inspectCommand() {
     examples: [
       ["inspect DeepSeek-V4.1-Flash", "its Engram layers, the layout they imply, and what is odd"],
       ["inspect model-00047-of-00048.safetensors --all", "every tensor of one file"],
+      ["inspect DeepSeek-V4.1-Flash --html layout.html", "the same drawn as a page"],
     ],
-    permissions: "--allow-read",
+    permissions: "--allow-read (with --html also --allow-write)",
   })
     .argument("<path>", "a folder, a safetensors file, or a config.json")
     .option("--all", "list every tensor, not only those of Engram layers")
+    .option("--html <file>", "write a page that draws layers, columns, ranks and files")
+    .option("--force", "replace --html where it exists")
     .action(async (path, options) => {
       const { printer } = begin(options);
+      using html = options.html === undefined
+        ? null
+        : openPage(options.html, options.force ?? false);
       const found = await survey(path);
       try {
         const report = inspectReport(found, options.all ?? false);
+        if (html) {
+          const { layoutPage } = await import("../report/layout_page.ts");
+          writePage(html, await layoutPage(found, report));
+          printer.note(`page written to ${html.path}`);
+        }
         printer.result(report, () => inspectText(report));
         refuseBroken(found);
       } finally {

@@ -16,7 +16,7 @@ export function layoutCommand() {
       ["layout DeepSeek-V4.1-Flash --tp 4", "the layout split over four ranks by complete heads"],
       ["layout config.json --tp 8 --split strided --json", "the same as JSON, columns dealt round"],
     ],
-    permissions: "--allow-read",
+    permissions: "--allow-read (of a URL also --allow-net --allow-env)",
   })
     .argument("<checkpoint>", "a checkpoint, or a config.json")
     .option("--tp <n>", "tensor-parallel ranks", integer("--tp", 1), 1)

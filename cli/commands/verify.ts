@@ -26,7 +26,8 @@ export function verifyCommand() {
         "every byte of the tables, and the files' digests",
       ],
     ],
-    permissions: "--allow-read; --allow-write=FILE with --resume FILE",
+    permissions:
+      "--allow-read (with --resume also --allow-write; of a URL --allow-net --allow-env)",
   })
     .argument("<checkpoint>", "a folder, a safetensors file, or a config.json")
     .option(
