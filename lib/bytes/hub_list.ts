@@ -1,6 +1,6 @@
 import { HTTP_SETTINGS, type HttpSettings, request } from "./http_request.ts";
 import { retry } from "./http_retry.ts";
-import { refuseStatus } from "./http_status.ts";
+import { HttpStatusError, refuseStatus } from "./http_status.ts";
 import { accessHint, type HubLocation, hubName } from "./hub_location.ts";
 import type { HubSettings } from "./hub_settings.ts";
 import { TRAFFIC } from "./traffic.ts";
@@ -59,20 +59,37 @@ async function page(
     signal,
     () =>
       request(target, url, accept, whole, signal, async ({ response }) => {
-        if (response.status === 404) return await response.body?.cancel(), null;
         try {
+          refuseUnknown(response, location);
+          if (response.status === 404) return null;
           refuseStatus(target, response);
-        } catch (error) {
-          await response.body?.cancel();
-          throw error;
+          const text = await response.text();
+          TRAFFIC.bytes += text.length;
+          // A list that is no list (a web page under every address) is none.
+          return isList(text) ? new Response(text, { headers: response.headers }) : null;
+        } finally {
+          if (!response.bodyUsed) await response.body?.cancel();
         }
-        const text = await response.text();
-        TRAFFIC.bytes += text.length;
-        // A list that is no list (a web page under every address) is none.
-        return isList(text) ? new Response(text, { headers: response.headers }) : null;
       }),
   );
 }
+
+/** The hub says what it does not know; a mirror's 404 says nothing. */
+function refuseUnknown(response: Response, location: HubLocation): void {
+  const unknown = UNKNOWN[response.headers.get("X-Error-Code") ?? ""];
+  if (!unknown || response.status !== 404) return;
+  const where = hubName(location);
+  const found = `the hub knows no such ${unknown}`;
+  throw new HttpStatusError(404, `Cannot open \`${where}\`: ${found} (404)`, {
+    where,
+    hint: "Check its spelling: hf://organization/name@revision",
+  });
+}
+
+const UNKNOWN: Readonly<Record<string, string>> = {
+  RepoNotFound: "repository",
+  RevisionNotFound: "revision",
+};
 
 function isList(text: string): boolean {
   try {

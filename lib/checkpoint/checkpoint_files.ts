@@ -1,6 +1,7 @@
 import { EngramError } from "../errors.ts";
 import { openSafetensors, type SafetensorsFile } from "../safetensors/safetensors_file.ts";
 import type { Tensor } from "../safetensors/tensor.ts";
+import { engramName } from "./engram_tensors.ts";
 import type { Folder } from "./folder.ts";
 import type { Place } from "./place.ts";
 import { readIndex, type TensorIndex } from "./tensor_index.ts";
@@ -53,17 +54,25 @@ export interface CheckpointFiles {
   close(): void;
 }
 
-/** Opens every safetensors file of `place` and compares them with the index, both ways. */
-export async function openCheckpointFiles(place: Place): Promise<CheckpointFiles> {
+/**
+ * Opens the safetensors files of `place` and compares them with the index, both ways: all of them,
+ * or those alone that hold an Engram layer by the index.
+ */
+export async function openCheckpointFiles(
+  place: Place,
+  which: "all" | "engram" = "all",
+): Promise<CheckpointFiles> {
   const { folder } = place;
   const index = place.indexName === null ? null : await readIndex(folder, place.indexName);
   const problems: FileProblem[] = [];
-  const files = await openFiles(folder, index ? index.files : place.fileNames, index !== null);
+  const left = new Set(index && which === "engram" ? filesWithoutEngram(index) : []);
+  const names = index ? index.files.filter((name) => !left.has(name)) : place.fileNames;
+  const files = await openFiles(folder, names, index !== null);
   const close = () => files.forEach((file) => file.close());
   try {
     const shards = [...files.values()].some(({ metadata }) => metadata.has(SHARD_KEY));
     const tensors = gather(files, index, shards, problems);
-    if (index) compare(index, files, place.fileNames, problems);
+    if (index) compare(index, files, left, place.fileNames, problems);
     return {
       place: place.given,
       folder,
@@ -81,6 +90,12 @@ export async function openCheckpointFiles(place: Place): Promise<CheckpointFiles
     close();
     throw error;
   }
+}
+
+function filesWithoutEngram(index: TensorIndex): string[] {
+  const holding = new Set<string>();
+  for (const [tensor, file] of index.fileOf) if (engramName(tensor)) holding.add(file);
+  return index.files.filter((file) => !holding.has(file));
 }
 
 /** Opens files by name, all at once: behind a URL each costs a round trip. */
@@ -131,6 +146,7 @@ function gather(
 function compare(
   index: TensorIndex,
   files: ReadonlyMap<string, SafetensorsFile>,
+  left: ReadonlySet<string>,
   present: readonly string[],
   problems: FileProblem[],
 ): void {
@@ -142,6 +158,7 @@ function compare(
   }
   const lacking = new Set<string>();
   for (const [tensor, file] of index.fileOf) {
+    if (left.has(file)) continue;
     const opened = files.get(file);
     if (!opened) {
       if (lacking.has(file)) continue;
@@ -165,11 +182,11 @@ function compare(
     }
   }
   for (const file of present) {
-    if (files.has(file)) continue;
+    if (files.has(file) || left.has(file)) continue;
     const message = `file \`${file}\` is there but not listed in the index`;
     problems.push({ kind: "unlisted_file", tensor: null, file, message });
   }
-  checkTotal(index, files, lacking.size, problems);
+  checkTotal(index, files, lacking.size + left.size, problems);
 }
 
 /** The index's total counts tensor bytes; some writers count whole files, so both are taken. */

@@ -7,6 +7,8 @@ import type { ByteSource } from "../bytes/byte_source.ts";
 export interface Folder {
   /** Path or URL, for messages. */
   readonly name: string;
+  /** Whether opening a file takes a round trip over a network: only those needed are opened. */
+  readonly distant?: boolean;
   /** Names of the files directly inside, sorted; null where the place cannot be listed. */
   list(): Promise<readonly string[] | null>;
   /** What stands at `name`: its target outside the folder where it is a link out of it. */

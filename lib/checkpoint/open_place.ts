@@ -16,7 +16,7 @@ const HARMLESS = ["missing_file", "unlisted_file", "total_size"];
  * browser. Errors are those of `openCheckpoint`.
  */
 export async function openPlace(place: Place): Promise<Checkpoint> {
-  const files = await openCheckpointFiles(place);
+  const files = await openCheckpointFiles(place, place.folder.distant ? "engram" : "all");
   try {
     if (files.shards) throw shardsError(files);
     return assemble(files, await readConfig(files));

@@ -44,6 +44,7 @@ function remoteFolder({ name, target, path, list }: Remote): Folder {
   const probed = new Map<string, Promise<ByteSource | null>>();
   return {
     name,
+    distant: true,
     list: () => names ??= list(),
     outside: () => Promise.resolve(null),
     path,

@@ -124,7 +124,15 @@ testWithNginx(
         // At most one first read's length more for each file.
         ok(bytes >= least && bytes <= least + 52 * 4096, `${bytes} for ${least}`);
         ok(bytes < 600_000, `${bytes} bytes`);
+        const opening = TRAFFIC.bytes;
         const checkpoint = await openCheckpoint(url);
+        // The index, the config and the headers of the two files it points to.
+        deepEqual(
+          [...checkpoint.files.keys()],
+          [47, 48].map((n) => `model-000${n}-of-00048.safetensors`),
+        );
+        deepEqual(checkpoint.warnings, []);
+        ok(TRAFFIC.bytes - opening < 150_000, `${TRAFFIC.bytes - opening} bytes`);
         const opened = TRAFFIC.bytes;
         const store = fileStore(checkpoint.layer(14));
         const record = new Uint8Array(264 * 2);

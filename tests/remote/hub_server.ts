@@ -26,6 +26,10 @@ export async function startHub(folder: string, files: readonly string[]): Promis
       add_header Link $next;
       return 200 $page;
     }
+    location = /api/models/org/model/tree/v9 {
+      add_header X-Error-Code RevisionNotFound always;
+      return 404;
+    }
     location ~ ^/org/model/resolve/(main|v1\\.0|refs/pr/1)/(.*)$ {
       if ($repository = denied) { return 401; }
       return 302 http://localhost:$server_port/blobs/$2?X-Signature=alsoSecret;
