@@ -69,7 +69,7 @@ function config(folder: string, root: string, port: number, locations: string): 
       log_format seen '$http_host\\t$uri\\t$http_range\\t$http_authorization\\t$status\\t$body_bytes_sent';
       access_log ${folder}/access.log seen;
       server {
-        listen 127.0.0.1:${port}; listen [::1]:${port};
+        listen 127.0.0.1:${port}; ${hasIpv6() ? `listen [::1]:${port};` : ""}
         root ${root};
         ${locations}
       }
@@ -103,6 +103,16 @@ function pause(): Promise<void> {
 function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
+}
+
+/** `localhost` may lead to either address. */
+function hasIpv6(): boolean {
+  try {
+    Deno.listen({ hostname: "::1", port: 0 }).close();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function exists(path: string): boolean {
