@@ -1,5 +1,6 @@
 import { type EngramLayer, tableOf } from "../checkpoint/checkpoint.ts";
 import { EngramError } from "../errors.ts";
+import type { Tensor } from "../safetensors/tensor.ts";
 import type { RecordPart } from "./part_store.ts";
 
 /** What a store of a checkpoint's rows is made of. */
@@ -15,15 +16,18 @@ export type StoredLayer = Pick<
  * rows of its encoding.
  */
 export function tableParts(layer: StoredLayer): RecordPart[] {
+  const { encoding: { codeBytes, scaleBytes, recordBytes }, packed, rows } = layer;
   const { weight, scale } = tableOf(layer);
-  return [weight, ...(scale ? [scale] : [])].map((tensor) => {
-    const { name, source, offset, byteLength } = tensor;
-    const bytes = byteLength / layer.rows;
-    if (layer.rows > 0 && Number.isInteger(bytes)) return { source, offset, bytes };
-    throw new EngramError(
-      "malformed",
-      `Cannot read rows of ${name}: ${byteLength} bytes are not ${layer.rows} equal rows`,
-      { where: source.name },
-    );
-  });
+  return packed || !scale
+    ? [partOf(weight, rows, recordBytes)]
+    : [partOf(weight, rows, codeBytes), partOf(scale, rows, scaleBytes)];
+}
+
+function partOf({ name, source, offset, byteLength }: Tensor, rows: number, bytes: number) {
+  if (byteLength === rows * bytes) return { source, offset, bytes };
+  throw new EngramError(
+    "malformed",
+    `Cannot read rows of ${name}: found ${byteLength} bytes, wanted ${rows} rows of ${bytes}`,
+    { where: source.name },
+  );
 }
