@@ -82,8 +82,11 @@ export function flagRows(
     : NO_WORDS;
   let found = 0;
   for (let row = 0; row < rows; row++) {
-    const odd = whole ? looksOdd(words, row * (stride / 4), codeBytes / 4, test) : true;
-    flags[row] = odd ? classify(bytes, row * stride, codeBytes, test) : 0;
+    const look = whole ? lookAt(words, row * (stride / 4), codeBytes / 4, test) : ODD;
+    // A row of one word over and over is what that word is: zero rows cost no second look.
+    flags[row] = look === PLAIN
+      ? 0
+      : classify(bytes, row * stride, look === REPEATED ? 4 : codeBytes, test);
     if (flags[row] !== 0) found++;
   }
   return found;
@@ -91,14 +94,17 @@ export function flagRows(
 
 const NO_WORDS = new Int32Array(0);
 
+/** Nothing odd; one word over and over; something that has to be looked at by value. */
+const PLAIN = 0, REPEATED = 1, ODD = 2;
+
 /** Whether a row may be zero, of one value, or hold a value that is not finite. */
-function looksOdd(words: Int32Array, start: number, length: number, test: WordTest): boolean {
+function lookAt(words: Int32Array, start: number, length: number, test: WordTest): number {
   const { exponent, one, carry } = test;
   const first = words[start];
   let at = start;
   let bad = 0;
   let differs = 0;
-  // Four words a round; the rest one by one. A zero row is also a row of one value, but for signs.
+  // Four words a round, the rest one by one. Zeros of both signs differ, so magnitudes count too.
   let magnitude = 0;
   for (const end = start + (length & ~3); at < end; at += 4) {
     const a = words[at], b = words[at + 1], c = words[at + 2], d = words[at + 3];
@@ -114,7 +120,8 @@ function looksOdd(words: Int32Array, start: number, length: number, test: WordTe
     magnitude |= p;
     differs |= a ^ first;
   }
-  return (bad & carry) !== 0 || differs === 0 || (magnitude === 0 && exponent !== 0);
+  if (differs === 0) return REPEATED;
+  return (bad & carry) !== 0 || (magnitude === 0 && exponent !== 0) ? ODD : PLAIN;
 }
 
 /** The flags of one row, value by value. */

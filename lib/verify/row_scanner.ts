@@ -100,7 +100,9 @@ export class RowScanner {
         if (scale === 255) addTo(stats.badScales, first + row);
         if (scale !== 0 || (scaleWidth === 4 && !isZero(scales, start + i, 4))) continue;
         const group = i / scaleWidth * groupBytes;
-        if (codes && this.#zeros(codes, skip + row, group)) stats.idleScales++;
+        const zeros = codes !== null &&
+          ((this.#flags[row] & ZERO_ROW) !== 0 || this.#zeros(codes, skip + row, group));
+        if (zeros) stats.idleScales++;
         else addTo(stats.zeroScales, first + row);
       }
     }
