@@ -1,3 +1,4 @@
+import { breathe } from "../bytes/breathe.ts";
 import { type EngramLayer, tableOf } from "../checkpoint/checkpoint.ts";
 import { EngramError } from "../errors.ts";
 
@@ -25,6 +26,7 @@ export async function* packedRows(
   const records = new Uint8Array(ROWS * recordBytes);
   for (const [start, end] of ranges) {
     for (let first = start; first < end; first += ROWS) {
+      await breathe();
       if (signal?.aborted) throw new EngramError("interrupted", "Interrupted");
       const rows = Math.min(ROWS, end - first);
       let at = 0;

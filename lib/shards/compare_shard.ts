@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { breathe } from "../bytes/breathe.ts";
 import { openFile } from "../bytes/file_source.ts";
 import { EngramError } from "../errors.ts";
 import { openSafetensors, type SafetensorsFile } from "../safetensors/safetensors_file.ts";
@@ -87,6 +88,7 @@ async function compareTensor(
   let at = 0;
   for (const { tensor, begin, end } of wanted.pieces) {
     for (let from = begin; from < end; from += own.length) {
+      await breathe();
       if (signal?.aborted) throw new EngramError("interrupted", "Interrupted");
       const length = Math.min(own.length, end - from);
       const [ours, theirs] = [own.subarray(0, length), source.subarray(0, length)];
