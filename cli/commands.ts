@@ -3,6 +3,7 @@ import { benchCommand } from "./commands/bench.ts";
 import { completionsCommand } from "./commands/completions.ts";
 import { convertCommand } from "./commands/convert.ts";
 import { demoCommand } from "./commands/demo.ts";
+import { diffCommand } from "./commands/diff.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { evalCommand } from "./commands/eval.ts";
 import { exportCommand } from "./commands/export.ts";
@@ -30,6 +31,7 @@ export const COMMANDS: readonly (() => CommandUnknownOpts)[] = [
   evalCommand,
   exportCommand,
   convertCommand,
+  diffCommand,
   benchCommand,
   doctorCommand,
   demoCommand,

@@ -31,8 +31,20 @@ export function multipliers(
         `wanted an integer from 1 to 2^63 - 1`,
     );
   }
-  const half = INT64_MAX / BigInt(compressedVocabSize) / 2n;
+  return multipliersOfSeed(10007n * BigInt(layerId), maxNgramSize, BigInt(compressedVocabSize));
+}
+
+/**
+ * The multipliers that numpy's generator gives for a seed of any origin; {@linkcode multipliers}
+ * seeds it by the layer.
+ */
+export function multipliersOfSeed(
+  seed: bigint,
+  maxNgramSize: number,
+  compressedVocabSize: bigint,
+): bigint[] {
+  const half = INT64_MAX / compressedVocabSize / 2n;
   const bound = half > 1n ? half : 1n;
-  const random = new Pcg64(10007n * BigInt(layerId));
+  const random = new Pcg64(seed);
   return Array.from({ length: maxNgramSize }, () => random.below(bound) * 2n + 1n);
 }

@@ -48,7 +48,7 @@ export class SyntheticModel {
   readonly layout: Layout;
   /** Token id to compressed id. */
   readonly map: readonly number[];
-  readonly padTokenId = 7;
+  readonly padTokenId: number = 7;
   readonly layers: readonly ModelLayer[];
   readonly columns: number;
 
