@@ -1,4 +1,5 @@
 import { problemError } from "../../lib/checkpoint/checkpoint_files.ts";
+import { engramName } from "../../lib/checkpoint/engram_tensors.ts";
 import { faultError } from "../../lib/checkpoint/find_layers.ts";
 import { type Survey, survey } from "../../lib/verify/survey.ts";
 import { begin, command } from "../command.ts";
@@ -47,8 +48,11 @@ export function inspectCommand() {
 /** Contradictions that no reader could get past; a file that was not fetched yet is none. */
 function refuseBroken({ files, configError, layerFaults, layoutFaults }: Survey): void {
   if (configError) throw configError;
-  const broken = files.problems.find(({ kind }) =>
-    kind !== "unlisted_file" && kind !== "missing_file" && kind !== "total_size"
+  const broken = files.problems.find(({ kind, tensor }) =>
+    kind === "duplicate_tensor"
+      // Files that were only put into one folder may share names; Engram's tensors may not.
+      ? engramName(tensor ?? "") !== null
+      : kind !== "unlisted_file" && kind !== "missing_file" && kind !== "total_size"
   );
   if (broken) throw problemError(files, broken);
   const faults = [...layerFaults, ...layoutFaults]

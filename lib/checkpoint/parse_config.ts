@@ -237,7 +237,8 @@ function record(value: unknown): Json | undefined {
 function shown(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === "object" && value !== null) return "an object";
-  const text = JSON.stringify(value) ?? "nothing";
+  // JSON has no infinity, but it has 1e999.
+  const text = typeof value === "number" ? String(value) : JSON.stringify(value) ?? "nothing";
   return text.length <= 60 ? text : `${text.slice(0, 60)}… (${text.length} characters)`;
 }
 

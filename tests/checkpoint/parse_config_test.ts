@@ -108,6 +108,7 @@ Deno.test("each bad value is refused with its key, what it is and what was wante
     [{ engram_max_ngram_size: 1 }, "engram_max_ngram_size is 1", "from 2 to 64"],
     [{ engram_max_ngram_size: 65 }, "engram_max_ngram_size is 65"],
     [{ engram_n_heads: 0 }, "engram_n_heads is 0"],
+    [JSON.parse('{"engram_n_heads":1e999}'), "engram_n_heads is Infinity"],
     [{ engram_n_heads: 2.5 }, "engram_n_heads is 2.5"],
     [{ engram_head_dim: "256" }, 'engram_head_dim is "256"'],
     [{ engram_head_dim: 2 ** 32 }, "engram_head_dim is 4294967296"],

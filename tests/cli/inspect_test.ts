@@ -87,6 +87,20 @@ Deno.test("inspect of a model without Engram layers", async () => {
   });
 });
 
+Deno.test("files that share names are inspected, unless they are Engram's", async () => {
+  await inFolder(async (folder) => {
+    const w = [{ name: "w", dtype: "U8", shape: [1] }];
+    const files = { "a.safetensors": w, "b.safetensors": w };
+    writeCheckpoint(join(folder, "any"), { files, config: null });
+    const any = await cli("inspect", join(folder, "any"));
+    assert.equal(any.code, 0, any.err);
+    assert.match(any.out, /odd: tensor "w" is in both/);
+    const tables = { "a.safetensors": layerTensors(1, 36), "b.safetensors": layerTensors(1, 36) };
+    writeCheckpoint(join(folder, "engram"), { files: tables, config: null });
+    assert.equal((await cli("inspect", join(folder, "engram"))).code, 3);
+  });
+});
+
 Deno.test("inspect ends with 3 on malformed input and names the file", async () => {
   await inFolder(async (folder) => {
     const bad = join(folder, "bad.safetensors");

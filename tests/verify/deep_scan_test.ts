@@ -272,3 +272,44 @@ Deno.test("workers find what one thread finds", async () => {
     }
   });
 });
+
+Deno.test("a scan that is stopped and taken up again reads the rest only, and finds the same", async () => {
+  await inFolder(async (folder) => {
+    const tensors = poke(plainTensors(), EMBED, { 40: 0x7f });
+    const found = await survey(
+      writeCheckpoint(folder, { files: { "model.safetensors": tensors } }),
+    );
+    try {
+      const jobs = scanJobs(found.layers, found.layout);
+      const sources = new Map(
+        [...found.files.files.values()].map(({ source }) => [source.name, source]),
+      );
+      const whole = new ScanState(jobs, []);
+      let all = 0;
+      await deepScan(jobs, sources, whole, { onBytes: (bytes) => all += bytes });
+      const stop = new AbortController();
+      const first = new ScanState(jobs, []);
+      let pieces = 0;
+      let read = 0;
+      const stopped = deepScan(jobs, sources, first, {
+        signal: stop.signal,
+        onBytes: (bytes) => read += bytes,
+        onState: () => ++pieces === 3 && stop.abort(),
+      });
+      await assert.rejects(stopped, { name: "EngramError", kind: "interrupted" });
+      const second = new ScanState(jobs, []);
+      assert.equal(second.load(first.save(), "state"), true);
+      let fresh = 0;
+      let known = 0;
+      await deepScan(jobs, sources, second, {
+        onBytes: (bytes, isFresh) => isFresh ? fresh += bytes : known += bytes,
+      });
+      assert.equal(known, read);
+      assert.equal(fresh + known, all);
+      assert.ok(fresh > 0 && known > 0);
+      assert.deepEqual(second.stats, whole.stats);
+    } finally {
+      found.close();
+    }
+  });
+});
