@@ -21,10 +21,8 @@ async function unpack(id, Type) {
 /** Text of a token as it is shown: control characters get a mark. */
 function textOf(token) {
   const text = texts[data.words[token]];
-  return text === ""
-    ? "∅"
-    : text.replace(/[\u0000-\u0009\u000b-\u001f\u007f]/g, (char) =>
-      char === "\t" ? "⇥\t" : char === "\r" ? "␍" : "␀").replaceAll("\n", "↵\n");
+  const marks = { "\t": "⇥\t", "\n": "↵\n", "\r": "␍" };
+  return text === "" ? "∅" : text.replace(/\p{Cc}/gu, (char) => marks[char] ?? "␀");
 }
 
 /** Gate of a token in a layer: of one copy, or the mean over all for copy -1. */

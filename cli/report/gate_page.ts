@@ -12,7 +12,7 @@ import {
   rankLoads,
   strongNgrams,
 } from "./gate_stats.ts";
-import { binaryScript, type Html, html, jsonScript } from "./html.ts";
+import { binaryScript, type Html, jsonScript, markup } from "./html.ts";
 import { page } from "./page.ts";
 import { htmlTable } from "./table.ts";
 
@@ -53,7 +53,7 @@ export async function gatePage(record: GateRecord, about: GatePageAbout): Promis
     title: "Engram gates",
     subtitle: about.subtitle,
     script,
-    body: html`
+    body: markup`
       ${reader(record)}
       <section aria-labelledby="gates-title"><h2 id="gates-title">Gates</h2>
       ${deadNote(gates)}
@@ -61,31 +61,35 @@ export async function gatePage(record: GateRecord, about: GatePageAbout): Promis
       ${await gateCurve(gates, means, record.layerIds)}</section>
       <section aria-labelledby="ngrams-title">
         <h2 id="ngrams-title">Strongest n-grams</h2>
-        <div class="columns">${record.layerIds.map((id, layer) =>
-          htmlTable(
-            `Layer ${id}`,
-            ["n", "text", "occurs", "mean gate", "ends at token"],
-            strongNgrams(gates, means, layer, about.layout.maxNgramSize, MOST_NGRAMS).map((
-              { n, token, count, gate },
-            ) => [
-              n,
-              html`<code>${JSON.stringify(shown(token, n))}</code>`,
-              count,
-              gate.toFixed(4),
-              token,
-            ]),
-          )
-        )}</div>
+        <div class="columns">${
+      record.layerIds.map((id, layer) =>
+        htmlTable(
+          `Layer ${id}`,
+          ["n", "text", "occurs", "mean gate", "ends at token"],
+          strongNgrams(gates, means, layer, about.layout.maxNgramSize, MOST_NGRAMS).map((
+            { n, token, count, gate },
+          ) => [
+            n,
+            markup`<code>${JSON.stringify(shown(token, n))}</code>`,
+            count,
+            gate.toFixed(4),
+            token,
+          ]),
+        )
+      )
+    }</div>
       </section>
       ${await rowsSection(gates, record.layerIds, about)}
-      ${jsonScript("about", {
+      ${
+      jsonScript("about", {
         tokens: gates.tokens,
         layers: record.layerIds,
         copies: gates.copies,
         columns: gates.columns,
         heads: about.layout.nHeads,
         texts,
-      })}
+      })
+    }
       ${await binaryScript("words", words)}
       ${await binaryScript("ids", ids)}
       ${await binaryScript("compressed", gates.compressed as Int32Array<ArrayBuffer>)}
@@ -117,25 +121,27 @@ function deadNote({ tokens, flags }: Gates): Html {
   let dead = 0;
   for (const flag of flags) dead += flag & 1;
   const live = (tokens - dead).toLocaleString("en-US");
-  return html`<p>${live} live tokens; ${
+  return markup`<p>${live} live tokens; ${
     dead.toLocaleString("en-US")
   } dead ones take no part in n-grams and are struck through in the text.</p>`;
 }
 
 function reader({ layerIds, copies }: GateRecord): Html {
-  return html`
+  return markup`
     <section aria-labelledby="text-title">
       <h2 id="text-title">The text, shaded by its gates</h2>
       <p
         id="keys">Point at a token, or move with the arrow keys, Page Up, Page Down, Home and End, to see its n-grams, its rows and the tokens that share them.</p>
       <noscript><p><strong>The text needs JavaScript; the plots and tables below do not.</strong></p></noscript>
       <div class="bar">
-        <label>Layer <select id="layer">${layerIds.map((id, layer) =>
-          html`<option value="${layer}">${id}</option>`
-        )}</select></label>
-        <label>Copy <select id="copy"><option value="-1">mean of all</option>${Array.from({
-          length: copies,
-        }, (_, copy) => html`<option value="${copy}">${copy}</option>`)}</select></label>
+        <label>Layer <select id="layer">${
+    layerIds.map((id, layer) => markup`<option value="${layer}">${id}</option>`)
+  }</select></label>
+        <label>Copy <select id="copy"><option value="-1">mean of all</option>${
+    Array.from({
+      length: copies,
+    }, (_, copy) => markup`<option value="${copy}">${copy}</option>`)
+  }</select></label>
         <span>gate 0 <span class="legend" role="img" aria-label="from no colour at gate 0 to full colour at gate 1"></span> 1</span>
       </div>
       <nav class="bar" aria-label="Pages of the text">
@@ -161,7 +167,7 @@ async function rowsSection(
   const distinct = distinctRows(gates);
   const curves = layerIds.map((_, layer) => hitCurve(gates, layer));
   const total = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
-  return html`<section aria-labelledby="rows-title"><h2 id="rows-title">Rows</h2>
+  return markup`<section aria-labelledby="rows-title"><h2 id="rows-title">Rows</h2>
 ${
     htmlTable(
       "Row requests over the whole text",

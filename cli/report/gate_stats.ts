@@ -79,11 +79,16 @@ export function distinctRows({ tokens, layers, columns, rows }: Gates): number[]
     Array.from({ length: columns }, (_, c) => {
       const first = layer * columns + c;
       for (let t = 0; t < tokens; t++) column[t] = rows[t * layers * columns + first];
-      column.sort();
-      let distinct = tokens > 0 ? 1 : 0;
-      for (let t = 1; t < tokens; t++) if (column[t] !== column[t - 1]) distinct++;
-      return distinct;
+      return countDistinct(column);
     }));
+}
+
+/** Sorts in place. */
+function countDistinct(rows: Int32Array): number {
+  rows.sort();
+  let distinct = 0;
+  for (let i = 0; i < rows.length; i++) if (i === 0 || rows[i] !== rows[i - 1]) distinct++;
+  return distinct;
 }
 
 /** How often ranks are asked for rows. */
@@ -105,14 +110,16 @@ export function rankLoads(
 ): RankLoad[] {
   const { tokens, layers, columns, rows } = gates;
   return rankSpans(layout.layers[layer], split).map(({ rank, columns: own, ranges }) => {
-    const asked: number[] = [];
+    const asked = new Int32Array(tokens * own.length);
+    let requests = 0;
     for (let t = 0; t < tokens; t++) {
       for (const column of own) {
         const row = rows[(t * layers + layer) * columns + column];
-        if (ranges.some(([start, end]) => start <= row && row < end)) asked.push(row);
+        if (ranges.some(([start, end]) => start <= row && row < end)) asked[requests++] = row;
       }
     }
-    return { rank, columns: own.length, requests: asked.length, distinct: new Set(asked).size };
+    const distinct = countDistinct(asked.subarray(0, requests));
+    return { rank, columns: own.length, requests, distinct };
   });
 }
 

@@ -11,7 +11,7 @@ export class Html {
 type Part = Html | string | number | null | readonly Part[];
 
 /** A template whose parts are escaped, unless they are HTML themselves; null leaves nothing. */
-export function html(template: TemplateStringsArray, ...parts: Part[]): Html {
+export function markup(template: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(
     template.map((text, i) => text + (i < parts.length ? shown(parts[i]) : "")).join(""),
   );

@@ -1,4 +1,4 @@
-import { Html, html } from "./html.ts";
+import { Html, markup } from "./html.ts";
 import style from "./page.css" with { type: "text" };
 
 /** What a page is made of. */
@@ -13,7 +13,7 @@ export interface Page {
 
 /** A page in one file that loads nothing and may not: its policy forbids every request. */
 export function page({ title, subtitle, body, script }: Page): string {
-  return html`
+  return markup`
     <!doctype html>
     <html lang="en">
       <head>
@@ -34,5 +34,5 @@ export function page({ title, subtitle, body, script }: Page): string {
     ${script === undefined ? null : new Html(`<script>${script}</script>`)}
       </body>
     </html>
-  `.text;
+  `.text.trim() + "\n";
 }

@@ -1,13 +1,13 @@
 import { type Config, parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
-import { Html, html } from "./html.ts";
+import { Html, markup } from "./html.ts";
 
 /** Draws a plot once and for all: the page needs no library, prints, and works without scripts. */
 export async function plot(caption: string, spec: TopLevelSpec): Promise<Html> {
   const whole: TopLevelSpec = { background: "transparent", ...spec, description: caption };
   const view = new View(parse(compile(whole).spec, THEME), { renderer: "none" });
   try {
-    return html`<figure>${new Html(
+    return markup`<figure>${new Html(
       await view.toSVG(),
     )}<figcaption>${caption}</figcaption></figure>`;
   } finally {

@@ -1,32 +1,37 @@
-import { Html, html } from "./html.ts";
+import { Html, markup } from "./html.ts";
 
-/** A table; cells that are numbers stand to the right. */
+type Cell = string | number | Html;
+
+/** A table; columns of numbers stand to the right. */
 export function htmlTable(
   caption: string,
   head: readonly string[],
-  rows: readonly (readonly (string | number | Html)[])[],
+  rows: readonly (readonly Cell[])[],
 ): Html {
-  return html`
+  const right = head.map((_, i) => rows.some((row) => typeof row[i] === "number"));
+  const kind = (i: number) => (right[i] ? "number" : "text");
+  return markup`
     <div class="scroll">
       <table>
         <caption>${caption}</caption>
         <thead>
-          <tr>${head.map((title) => html`<th scope="col">${title}</th>`)}</tr>
+          <tr>${
+    head.map((title, i) => markup`<th scope="col" class="${kind(i)}">${title}</th>`)
+  }</tr>
         </thead>
-        <tbody>${rows.map((row) =>
-          html`
-            <tr>${row.map((cell) =>
-              typeof cell === "number"
-                ? html`<td class="number">${number(cell)}</td>`
-                : html`<td>${cell}</td>`
-            )}</tr>
+        <tbody>${
+    rows.map((row) =>
+      markup`
+            <tr>${row.map((cell, i) => markup`<td class="${kind(i)}">${shown(cell)}</td>`)}</tr>
           `
-        )}</tbody>
+    )
+  }</tbody>
       </table>
     </div>
   `;
 }
 
-function number(value: number): string {
-  return Number.isInteger(value) ? value.toLocaleString("en-US") : value.toFixed(4);
+function shown(cell: Cell): string | Html {
+  if (typeof cell !== "number") return cell;
+  return Number.isInteger(cell) ? cell.toLocaleString("en-US") : cell.toFixed(4);
 }

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
 
 /** Where Debian, other systems and CI images keep a Chromium. */
@@ -55,4 +56,20 @@ export function browserTest(
 export async function takeShot(page: Page, name: string): Promise<void> {
   const folder = Deno.env.get("ENGRAM_SHOTS");
   if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+}
+
+/** Opens a file in a new page; errors, console errors and requests beyond the file are gathered. */
+export async function openPage(
+  browser: Browser,
+  file: string,
+): Promise<{ page: Page; trouble: string[] }> {
+  const page = await browser.newPage({ viewport: { width: 1300, height: 900 } });
+  const trouble: string[] = [];
+  page.on("pageerror", (error) => trouble.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && trouble.push(message.text()));
+  page.on("request", (request) => {
+    if (!/^(file|data):/.test(request.url())) trouble.push(`asked for ${request.url()}`);
+  });
+  await page.goto(pathToFileURL(file).href);
+  return { page, trouble };
 }
