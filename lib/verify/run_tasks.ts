@@ -1,4 +1,5 @@
-import { EngramError, type ErrorKind } from "../errors.ts";
+import { EngramError } from "../errors.ts";
+import { type Answer, answerError } from "../workers/answer_tasks.ts";
 
 /** How {@linkcode runTasks} works. */
 export interface TaskOptions<T, R> {
@@ -11,13 +12,6 @@ export interface TaskOptions<T, R> {
   /** Stops the work with an `EngramError` of kind `interrupted`. */
   readonly signal?: AbortSignal | undefined;
 }
-
-/** What a worker answers: a result, or an error in parts that can be sent. */
-export type Answer<R> =
-  | { readonly result: R }
-  | {
-    readonly error: { kind: ErrorKind | null; message: string; where?: string; hint?: string };
-  };
 
 /** Gives each task to the next free worker; ends with the last one, or with the first error. */
 export async function runTasks<T, R>(
@@ -33,7 +27,7 @@ export async function runTasks<T, R>(
       const give = () => next < tasks.length ? worker.postMessage(tasks[next++]) : resolve();
       let current: T = tasks[next];
       worker.onmessage = ({ data }: MessageEvent<Answer<R>>) => {
-        if ("error" in data) return reject(errorOf(data.error));
+        if ("error" in data) return reject(answerError(data.error));
         try {
           onResult(data.result, current);
         } catch (error) {
@@ -59,34 +53,4 @@ export async function runTasks<T, R>(
     signal?.removeEventListener("abort", interrupt);
     for (const worker of workers) worker.terminate();
   }
-}
-
-/** In a worker: answers every message with what `work` makes of it. */
-export function answerTasks<T, R>(work: (task: T) => Promise<R> | R): void {
-  const scope = self as unknown as {
-    onmessage: (event: MessageEvent<T>) => void;
-    postMessage(answer: Answer<R>): void;
-  };
-  scope.onmessage = async ({ data }) => {
-    try {
-      scope.postMessage({ result: await work(data) });
-    } catch (error) {
-      scope.postMessage({ error: partsOf(error) });
-    }
-  };
-}
-
-function partsOf(error: unknown) {
-  if (error instanceof EngramError) {
-    const { kind, message, where, hint } = error;
-    return { kind, message, ...(where ? { where } : {}), ...(hint ? { hint } : {}) };
-  }
-  return { kind: null, message: error instanceof Error ? error.message : String(error) };
-}
-
-function errorOf(
-  parts: { kind: ErrorKind | null; message: string; where?: string; hint?: string },
-) {
-  const { kind, message, ...options } = parts;
-  return kind === null ? new Error(message) : new EngramError(kind, message, options);
 }

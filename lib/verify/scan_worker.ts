@@ -2,7 +2,7 @@
 import type { SyncByteSource } from "../bytes/byte_source.ts";
 import { openFile } from "../bytes/file_source.ts";
 import type { ColumnStats } from "./column_stats.ts";
-import { answerTasks } from "./run_tasks.ts";
+import { answerTasks } from "../workers/answer_tasks.ts";
 import type { ScanJob } from "./scan_job.ts";
 import { scanRows } from "./scan_rows.ts";
 

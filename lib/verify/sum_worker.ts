@@ -1,7 +1,7 @@
 /** Digests files in a thread of its own; see `check_sums.ts`. */
 import { openFile } from "../bytes/file_source.ts";
 import { sha256Of } from "./file_sums.ts";
-import { answerTasks } from "./run_tasks.ts";
+import { answerTasks } from "../workers/answer_tasks.ts";
 
 /** A file to digest. */
 export interface SumTask {

@@ -76,7 +76,7 @@ export function parallelSuite(
       for (const tokens of [0, 1, 17]) {
         const given = whole.input(tokens, false);
         const found = await layer.forward(given);
-        assert.deepEqual(found, await whole.forward(tokens, false), `${tp} × ${dp} ${split}`);
+        assertSameOutput(found, await whole.forward(tokens, false), `${tp} × ${dp} ${split}`);
       }
     }
   });
@@ -107,7 +107,7 @@ export function parallelSuite(
               const weights = await loadLayer(shards.layer(tp - 1, 3), config, fileStore(layer));
               const parallel = new ParallelLayer(kernels, fromShards, 12, weights);
               for (const tokens of [0, 1, 23]) {
-                assert.deepEqual(
+                assertSameOutput(
                   await parallel.forward(whole.input(tokens, true)),
                   await whole.forward(tokens, true),
                   `${tp} shards by ${split}`,
@@ -218,8 +218,7 @@ class Whole {
   async check(layer: ParallelLayer, tokens: number, masked: boolean, what: string): Promise<void> {
     const given = this.input(tokens, masked);
     const wanted = await this.forward(tokens, masked);
-    const forward = await layer.forward(given);
-    for (const name of NAMES) assertSame(forward[name], wanted[name], `${name} of ${what}`);
+    assertSameOutput(await layer.forward(given), wanted, what);
     const parts = await layer.forwardSequence(given);
     const chunk = Math.ceil(tokens / layer.ranks);
     parts.forEach((part, rank) => {
@@ -253,6 +252,10 @@ function assertSame(found: ArrayBufferView, wanted: ArrayBufferView, what: strin
   const bytes = (view: ArrayBufferView) =>
     Buffer.from(view.buffer, view.byteOffset, view.byteLength);
   assert.ok(bytes(found).equals(bytes(wanted)), what);
+}
+
+function assertSameOutput(found: ParallelOutput, wanted: ParallelOutput, what: string): void {
+  for (const name of NAMES) assertSame(found[name], wanted[name], `${name} of ${what}`);
 }
 
 function range(first: number, last: number): number[] {

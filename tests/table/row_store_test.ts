@@ -8,6 +8,7 @@ import { mappedStore } from "../../lib/table/mapped_store.ts";
 import { memoryStore } from "../../lib/table/memory_store.ts";
 import { partStore } from "../../lib/table/part_store.ts";
 import { rowEncoding } from "../../lib/table/row_encoding.ts";
+import { spreadStore } from "../../lib/table/spread_store.ts";
 import type { RowStore } from "../../lib/table/row_store.ts";
 import type { Tensor } from "../../lib/safetensors/tensor.ts";
 
@@ -124,6 +125,13 @@ const STORES: Record<string, () => { store: RowStore; close(): void }> = {
     const weight = tensorOf(source, 3, [ROWS, codeBytes]);
     const scale = tensorOf(source, 4 + codes.length, [ROWS, scaleBytes]);
     return { store: mappedStore(layerOf(weight, scale)), close: () => source.close() };
+  },
+  "a file read by three threads": () => {
+    const source = openFile(`${folder}/two`);
+    const weight = tensorOf(source, 3, [ROWS, codeBytes]);
+    const scale = tensorOf(source, 4 + codes.length, [ROWS, scaleBytes]);
+    const store = spreadStore(layerOf(weight, scale), { workers: 3, least: 1 });
+    return { store, close: () => source.close() };
   },
   "sources that must be awaited": () => ({
     store: twoParts(new Counting(codes), new Counting(scales)),
@@ -258,6 +266,34 @@ Deno.test("a file that was cut short is an error, never zeros", async () => {
       await assert.rejects(store.readRecords(Int32Array.of(row), out), /Cannot read/);
     }
   } finally {
+    source.close();
+  }
+});
+
+Deno.test("threads: many tasks, two batches at once, a file cut short", async () => {
+  const path = `${folder}/threads`;
+  const rows = 40_000;
+  const wide = rowEncoding("f32", 2);
+  const bytes = new Uint8Array(new Float64Array(rows).map((_, i) => i + 0.5).buffer);
+  Deno.writeFileSync(path, bytes);
+  const source = openFile(path);
+  const weight = tensorOf(source, 0, [rows, 8]);
+  const layer = { layerId: 1, encoding: wide, rows, packed: false, embed: { weight, scale: null } };
+  const store = spreadStore(layer, { workers: 4, least: 1 });
+  try {
+    const lookUp = async (ids: Int32Array) => {
+      const out = new Float64Array(ids.length);
+      await store.readRecords(ids, new Uint8Array(out.buffer));
+      assert.ok(out.every((value, i) => value === ids[i] + 0.5));
+    };
+    // Runs longer than a task, gaps and repeats.
+    const ids = Int32Array.from({ length: 60_000 }, (_, i) => (i * 7919) % rows >> (i % 3));
+    await lookUp(ids);
+    await Promise.all([lookUp(ids.subarray(0, 30_000)), lookUp(ids.subarray(20_000))]);
+    Deno.truncateSync(path, bytes.length / 2);
+    await assert.rejects(lookUp(ids), /Cannot read/);
+  } finally {
+    store.close();
     source.close();
   }
 });
