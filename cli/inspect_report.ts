@@ -1,3 +1,4 @@
+import { problemLines } from "../lib/checkpoint/checkpoint_files.ts";
 import { engramName } from "../lib/checkpoint/engram_tensors.ts";
 import { says } from "../lib/checkpoint/parse_config.ts";
 import type { EngramConfig } from "../lib/checkpoint/engram_config.ts";
@@ -43,7 +44,10 @@ export function inspectReport(survey: Survey, all: boolean) {
       tensors: files.index.fileOf.size,
       files: files.index.files.length,
       total_size: files.index.totalSize,
-      agrees: files.problems.every(({ kind }) => kind === "unlisted_file"),
+      missing_files: files.problems.filter(({ kind }) => kind === "missing_file").length,
+      agrees: files.problems.every(({ kind }) =>
+        kind === "unlisted_file" || kind === "missing_file"
+      ),
     },
     config: config && configReport(config),
     model_type: textOf(survey.configJson, "model_type"),
@@ -117,7 +121,7 @@ const MOST_ODDITIES = 20;
 
 function oddities(survey: Survey): string[] {
   const found = [
-    ...survey.files.problems.map(({ message }) => message),
+    ...problemLines(survey.files.problems),
     ...survey.configError ? [survey.configError.message] : [],
     ...survey.layerFaults.map(({ message }) => message),
     ...survey.layoutFaults.map(({ message }) => message),

@@ -58,6 +58,7 @@ function summary(report: InspectReport): string {
     lines.push([
       "index",
       `${index.name}: ${plural(index.tensors, "tensor")} in ${plural(index.files, "file")}, ` +
+      (index.missing_files > 0 ? `${count(index.missing_files)} of them not here, ` : "") +
       (index.agrees ? "agrees with the files" : "does not agree with the files"),
     ]);
   }

@@ -218,3 +218,13 @@ export function problemError(files: CheckpointFiles, problem: FileProblem): Engr
     hint: `Fetch the files anew, or see all that is wrong with \`engram verify ${files.place}\``,
   });
 }
+
+/** The problems in sentences; files that were not fetched, often dozens, are one. */
+export function problemLines(problems: readonly FileProblem[]): string[] {
+  const missing = problems.filter(({ kind }) => kind === "missing_file");
+  if (missing.length < 2) return problems.map(({ message }) => message);
+  const others = problems.filter(({ kind }) => kind !== "missing_file");
+  const line = `${missing.length} files listed in the index are not there, ` +
+    `\`${missing[0].file}\` to \`${missing[missing.length - 1].file}\``;
+  return [line, ...others.map(({ message }) => message)];
+}

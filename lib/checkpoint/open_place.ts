@@ -1,6 +1,11 @@
 import { EngramError } from "../errors.ts";
 import type { Checkpoint } from "./checkpoint.ts";
-import { type CheckpointFiles, openCheckpointFiles, problemError } from "./checkpoint_files.ts";
+import {
+  type CheckpointFiles,
+  openCheckpointFiles,
+  problemError,
+  problemLines,
+} from "./checkpoint_files.ts";
 import { MAX_CONFIG_BYTES } from "./config_limits.ts";
 import type { EngramConfig } from "./engram_config.ts";
 import { faultError, findLayers } from "./find_layers.ts";
@@ -69,7 +74,7 @@ function assemble(files: CheckpointFiles, config: EngramConfig): Checkpoint {
     tensors: files.tensors,
     layers,
     tokenizerPath: files.tokenizerPath,
-    warnings: [...files.problems.map(({ message }) => message), ...warnings],
+    warnings: [...problemLines(files.problems), ...warnings],
     layer(id) {
       const layer = layers.find(({ layerId }) => layerId === id);
       if (layer) return layer;

@@ -249,6 +249,11 @@ Deno.test("a checkpoint fetched in part opens where its Engram tensors are whole
   const warnings = await opened({ files, index }, (checkpoint) => checkpoint.warnings);
   assert.equal(warnings.length, 1);
   assert.match(warnings[0], /model-00002.safetensors. is listed in the index but not there/);
+  const more = { ...index, x: "model-00003.safetensors", y: "model-00004.safetensors" };
+  assert.deepEqual(await opened({ files, index: more }, (checkpoint) => checkpoint.warnings), [
+    "3 files listed in the index are not there, " +
+    "`model-00002.safetensors` to `model-00004.safetensors`",
+  ]);
 });
 
 Deno.test("an index that leads out of its folder is refused", async () => {

@@ -45,6 +45,7 @@ Deno.test("inspect --json counts exactly", async () => {
     tensors: 13,
     files: 2,
     total_size: 1_696_216,
+    missing_files: 0,
     agrees: true,
   });
   assert.deepEqual(report.dtypes.F8_E8M0, { tensors: 4, bytes: 7396 + 480 + 13_876 + 480 });
