@@ -90,3 +90,29 @@ Deno.test("verify --sha256 compares with a list or the hub's own sums", async ()
     assert.equal((await cli("verify", place, "--sha256", join(folder, "no"))).code, 4);
   });
 });
+
+Deno.test("verify --deep names a column that was overwritten with other data", async () => {
+  await inFolder(async (folder) => {
+    for (const { name } of Deno.readDirSync(goldenPath("mini"))) {
+      if (name !== "expected.safetensors") {
+        Deno.copyFileSync(join(goldenPath("mini"), name), join(folder, name));
+      }
+    }
+    const report = (await cli("inspect", folder, "--json")).json();
+    const embed = report.engram_tensors.find(({ name }: { name: string }) =>
+      name === "layers.14.engram.embed.weight"
+    );
+    // Column 13 of layer 14, a 3-gram's head 5, has rows 3321 … 3613 of 64 codes.
+    const file = join(folder, embed.file);
+    const bytes = Deno.readFileSync(file);
+    const begin = embed.offset + 3321 * 64;
+    for (let i = 0; i < 293 * 64; i++) bytes[begin + i] = 16 + i * 37 % 96;
+    Deno.writeFileSync(file, bytes);
+    const { code, out } = await cli("verify", folder, "--deep");
+    assert.equal(code, 0, "odd, but nothing that engines read differently");
+    const odd = out.split("\n").filter((line) => line.startsWith("odd:"));
+    assert.equal(odd.length, 1, out);
+    assert.match(odd[0], /"layers\.14\.engram\.embed\.weight", 3-gram head 5: distributed unlike/);
+    assert.match(out, /^13 \(3-gram head 5\) .* 0\.\d{3} ! /m);
+  });
+});
