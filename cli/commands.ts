@@ -15,6 +15,7 @@ import { mapCommand } from "./commands/map.ts";
 import { offloadCommand } from "./commands/offload.ts";
 import { planCommand } from "./commands/plan.ts";
 import { shardCommand } from "./commands/shard.ts";
+import { vectorsCommand } from "./commands/vectors.ts";
 import { verifyCommand } from "./commands/verify.ts";
 
 /** Every command, in the order help lists them: the single place a command is added. */
@@ -31,6 +32,7 @@ export const COMMANDS: readonly (() => CommandUnknownOpts)[] = [
   evalCommand,
   exportCommand,
   convertCommand,
+  vectorsCommand,
   diffCommand,
   benchCommand,
   doctorCommand,

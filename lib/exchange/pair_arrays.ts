@@ -1,7 +1,17 @@
 import { type Dump, type DumpArray, layerOf } from "./dump.ts";
 
 /** Arrays that say what a dump was made of: never the only thing compared. */
-const BOOKKEEPING = new Set(["token_ids", "dead", "starts"]);
+const BOOKKEEPING = new Set([
+  "token_ids",
+  "dead",
+  "starts",
+  "compressed_ids",
+  "positions",
+  "query_start_loc",
+  "dead_mask",
+  "lookback_token_ids",
+  "lookback_dead_mask",
+]);
 
 /** Arrays of two dumps that stand for the same. */
 export interface PairedArrays {

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { npyHeader } from "../../lib/arrays/npy_header.ts";
 import { writeSafetensors } from "../../lib/safetensors/writer.ts";
+import { loadTokenizer } from "../../lib/tokenizer/load_tokenizer.ts";
 import { inFolder } from "../bytes/in_folder.ts";
 import { SyntheticModel } from "../engram/synthetic_model.ts";
-import { goldenJson } from "../golden/golden_data.ts";
+import { goldenJson, goldenPath } from "../golden/golden_data.ts";
 import { Random } from "../kernels/random.ts";
 import { cli } from "../run_cli.ts";
+import { mapBy } from "./mistaken_map_oracle.ts";
 import { type EngineTokens, mistakenEngine, type Mistakes, seeded } from "./mistaken_engine.ts";
 
 /** Its pad has another number on the map than among tokens. */
@@ -109,6 +111,10 @@ const reorder = (order: number[]) =>
 /** Every second column first: two ranks dealt round. */
 const dealt = [0, 2, 4, 6, 8, 1, 3, 5, 7];
 
+const tokenizer = await loadTokenizer(goldenPath("tokenizers/small_bytelevel.json"));
+const TEXTS = map.map((_, id) => tokenizer.decodeOne(id));
+const RAW = map.map((_, id) => tokenizer.rawToken(id)!);
+
 const CASES: [name: string, id: string, says: RegExp, wrong: () => number[][][]][] = [
   ["pad as token id", "pad-token-id", /token id/, () => engine({ pad: padTokenId })],
   ["pad as 0", "pad-zero", /hashed as 0/, () => engine({ pad: 0 })],
@@ -196,6 +202,30 @@ const CASES: [name: string, id: string, says: RegExp, wrong: () => number[][][]]
     () => engine({ starts: (l, column) => starts[l][column] - (column < 5 ? 0 : starts[l][5]) }),
   ],
   ["strided ranks put side by side", "strided", /round 2 ranks/, () => reorder(dealt)],
+  ...(["map-marks", "map-case", "map-trimming", "map-one-space"] as const).map((
+    id,
+  ): (typeof CASES)[number] => [
+    `${id}, with the multipliers of its own size`,
+    id,
+    /multipliers derive from its/,
+    () => {
+      const wrong = mapBy(TEXTS, RAW, {
+        marks: id !== "map-marks",
+        case: id !== "map-case",
+        trim: id !== "map-trimming",
+        oneSpace: id !== "map-one-space",
+      });
+      const size = new Set(wrong).size;
+      const own = [4, 1, 9].map((layer) => seeded(10007 * layer, 4, size));
+      return engine({ map: wrong, multipliers: own });
+    },
+  ]),
+  [
+    "a map that keeps case, with the right multipliers",
+    "map-case",
+    /upper and lower case apart$/,
+    () => engine({ map: mapBy(TEXTS, RAW, { case: false }) }),
+  ],
   [
     "token ids not compressed",
     "map-missing",
