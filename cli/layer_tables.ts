@@ -1,3 +1,4 @@
+import { isSyncSource } from "../lib/bytes/byte_source.ts";
 import type { Checkpoint, EngramLayer } from "../lib/checkpoint/checkpoint.ts";
 import type { Kernels } from "../lib/engram/kernels.ts";
 import { type LayerRows, type RankChoice, rankRows, wholeRows } from "../lib/engram/layer_rows.ts";
@@ -7,7 +8,10 @@ import type { LayerLayout, Layout } from "../lib/layout/layout.ts";
 import { type Offload, openOffload } from "../lib/offload/open_offload.ts";
 import { openShards, type ShardSet } from "../lib/shards/shard_set.ts";
 import type { RankOptions, RankRequest } from "./rank_options.ts";
+import { type CacheCounts, type CachedStore, cachedStore } from "../lib/table/cached_store.ts";
 import { fileStore } from "../lib/table/file_store.ts";
+import type { RowStore } from "../lib/table/row_store.ts";
+import { spreadStore } from "../lib/table/spread_store.ts";
 
 /** The tables of a checkpoint or of its shards, and the split over ranks they are looked up by. */
 export class LayerTables implements Disposable {
@@ -17,6 +21,13 @@ export class LayerTables implements Disposable {
   readonly #layout: Layout | null;
   readonly #shards: ShardSet | null;
   readonly #offload: Offload | null;
+  /** Bytes for a cache of rows; null for none. */
+  readonly #cache: number | null;
+  /** Threads that read the rows of a layer. */
+  readonly #readers: number;
+  /** By layer, and with shards by rank: calls for the same rows share threads and a cache. */
+  readonly #stores = new Map<string, RowStore>();
+  readonly #caches: CachedStore[] = [];
 
   private constructor(
     checkpoint: Checkpoint,
@@ -24,12 +35,15 @@ export class LayerTables implements Disposable {
     choice: RankChoice | null,
     shards: ShardSet | null,
     offload: Offload | null,
+    { cache, readers }: { cache: number | null; readers: number },
   ) {
     this.#checkpoint = checkpoint;
     this.#layout = layout;
     this.choice = choice;
     this.#shards = shards;
     this.#offload = offload;
+    this.#cache = cache;
+    this.#readers = readers;
   }
 
   /**
@@ -40,13 +54,15 @@ export class LayerTables implements Disposable {
     checkpoint: Checkpoint,
     layout: Layout | null,
     request: RankRequest | null,
-    { shards: folder, offload }: Pick<RankOptions, "shards" | "offload">,
+    options: Pick<RankOptions, "shards" | "offload" | "cache" | "readers">,
   ): Promise<LayerTables> {
+    const { shards: folder, offload, cache = null } = options;
+    const reading = { cache, readers: options.readers ?? navigator.hardwareConcurrency };
     if (folder === undefined) {
       const { tp } = request ?? {};
       const choice = tp === undefined ? null : { ...request, tp };
       const packed = offload === undefined ? null : await openWhole(offload);
-      return new LayerTables(checkpoint, layout, choice, null, packed);
+      return new LayerTables(checkpoint, layout, choice, null, packed, reading);
     }
     if (offload !== undefined) {
       throw new EngramError("usage", "Cannot read tables from both --shards and --offload");
@@ -63,7 +79,8 @@ export class LayerTables implements Disposable {
         { where: folder, hint: `Leave out --${name}: the shards say how they are split` },
       );
     }
-    return new LayerTables(checkpoint, layout, { ...request, ...split }, shards, null);
+    const choice = { ...request, ...split };
+    return new LayerTables(checkpoint, layout, choice, shards, null, reading);
   }
 
   /** The layers to work on: the checkpoint's, their weights from a shard where it has none. */
@@ -77,11 +94,43 @@ export class LayerTables implements Disposable {
 
   /** Where a rank's rows of a layer are read. */
   rankRows(layerId: number, rank: number): RankRows {
-    if (this.#shards) {
-      return { store: fileStore(this.#shards.layer(rank, layerId)), whole: false };
+    const shards = this.#shards;
+    if (shards) {
+      const open = () => storeOf(shards.layer(rank, layerId), this.#readers);
+      return { store: this.#store(`${layerId} of ${rank}`, open), whole: false };
     }
-    const store = this.#offload?.store(layerId) ?? fileStore(this.#checkpoint.layer(layerId));
-    return { store, whole: true };
+    const open = () =>
+      this.#offload?.store(layerId) ?? storeOf(this.#checkpoint.layer(layerId), this.#readers);
+    return { store: this.#store(`${layerId}`, open), whole: true };
+  }
+
+  /** What the caches have answered; null without any. */
+  get cacheCounts(): CacheCounts | null {
+    if (this.#cache === null) return null;
+    const counts = { requests: 0, hits: 0, reads: 0 };
+    for (const { counts: { requests, hits, reads } } of this.#caches) {
+      counts.requests += requests;
+      counts.hits += hits;
+      counts.reads += reads;
+    }
+    return counts;
+  }
+
+  #store(key: string, open: () => RowStore): RowStore {
+    let store = this.#stores.get(key);
+    if (!store) this.#stores.set(key, store = this.#cached(open()));
+    return store;
+  }
+
+  /** `store` behind its share of the cache: every layer, and of shards every rank, has the same. */
+  #cached(store: RowStore): RowStore {
+    if (this.#cache === null) return store;
+    const { rank, tp = 1, dp = 1 } = this.choice ?? {};
+    const ranks = this.#shards && rank === undefined ? tp * dp : 1;
+    const share = Math.floor(this.#cache / (this.#checkpoint.layers.length * ranks));
+    const cached = cachedStore(store, share);
+    this.#caches.push(cached);
+    return cached;
   }
 
   /** A layer's columns; an error where its table has fewer rows than they need. */
@@ -120,9 +169,16 @@ export class LayerTables implements Disposable {
 
   /** Closes shards and packed rows; the checkpoint stays open. */
   [Symbol.dispose](): void {
+    for (const store of this.#stores.values()) store.close();
     this.#shards?.close();
     this.#offload?.close();
   }
+}
+
+/** A layer's rows: of local files by several threads, where many are asked for. */
+function storeOf(layer: EngramLayer, readers: number): RowStore {
+  const isLocal = layer.embed && isSyncSource(layer.embed.weight.source);
+  return isLocal && readers > 1 ? spreadStore(layer, { workers: readers }) : fileStore(layer);
 }
 
 /** Packed rows of whole tables: ids of all ranks are looked up in them. */

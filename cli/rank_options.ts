@@ -1,10 +1,13 @@
 import { type Command, Option, type OptionValues } from "@commander-js/extra-typings";
 import { EngramError } from "../lib/errors.ts";
 import { type RankSplit, type Split, SPLITS } from "../lib/layout/rank_spans.ts";
-import { integer } from "./options.ts";
+import { integer, size } from "./options.ts";
 
 /** More ranks than any cluster. */
 const MOST_RANKS = 65_536;
+
+/** Past some dozens of reads at once no disk gets faster. */
+const MOST_READERS = 64;
 
 /** The options by which a command is told how tables are split; see {@linkcode withRankOptions}. */
 export interface RankOptions {
@@ -13,9 +16,11 @@ export interface RankOptions {
   readonly split?: Split | undefined;
   readonly shards?: string | undefined;
   readonly offload?: string | undefined;
+  readonly cache?: number | undefined;
+  readonly readers?: number | undefined;
 }
 
-/** Adds the options `--tp`, `--dp`, `--split` and `--shards` to a command. */
+/** Adds the options of {@linkcode RankOptions} to a command. */
 export function withRankOptions<
   A extends unknown[],
   O extends OptionValues,
@@ -33,7 +38,13 @@ export function withRankOptions<
         .choices(SPLITS),
     )
     .option("--shards <dir>", "read tables from the shards that `engram shard` wrote")
-    .option("--offload <dir>", "read tables from the packed rows that `engram offload` wrote");
+    .option("--offload <dir>", "read tables from the packed rows that `engram offload` wrote")
+    .option("--cache <size>", "keep the rows asked for often in this much memory", size("--cache"))
+    .option(
+      "--readers <n>",
+      "threads that read the rows of local files; as many as cores unless given",
+      integer("--readers", 1, MOST_READERS),
+    );
 }
 
 /** What the options ask for; with shards, which say it themselves, perhaps only in part. */

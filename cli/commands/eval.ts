@@ -4,6 +4,7 @@ import { begin, command } from "../command.ts";
 import { deviceOption, openDevice } from "../device.ts";
 import { evaluateTokens, KEPT } from "../evaluate_tokens.ts";
 import { LayerTables } from "../layer_tables.ts";
+import { noteCache } from "../note_cache.ts";
 import { openRunner } from "../open_runner.ts";
 import { GateRecord } from "../report/gate_record.ts";
 import { openPage, writePage } from "../report/write_page.ts";
@@ -99,6 +100,7 @@ export function evalCommand() {
       );
       const job = { checkpoint, input, device, runner, hidden, keep, out, force, record };
       const { counts, summary } = await evaluateTokens(job, context);
+      noteCache(printer, tables.cacheCounts);
       if (html) {
         const { gatePage } = await import("../report/gate_page.ts");
         const requests = counts.requests === 1 ? "1 request" : `${count(counts.requests)} requests`;

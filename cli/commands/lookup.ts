@@ -4,6 +4,7 @@ import { buildLayout } from "../../lib/layout/build_layout.ts";
 import { begin, command } from "../command.ts";
 import { deviceOption, openDevice } from "../device.ts";
 import { LayerTables } from "../layer_tables.ts";
+import { noteCache } from "../note_cache.ts";
 import { rankChoice, withRankOptions } from "../rank_options.ts";
 import { lookUpRowNumbers } from "../lookup_row_numbers.ts";
 import { lookUpTokens } from "../lookup_tokens.ts";
@@ -79,7 +80,9 @@ export function lookupCommand() {
       const result = "chunks" in wanted
         ? await lookUpTokens(job, wanted, context)
         : await lookUpRowNumbers(job, wanted, context);
-      context.printer.result({ ...result, out: out ?? null }, () => lookupText(result, out));
+      const cache = tables.cacheCounts;
+      noteCache(context.printer, cache);
+      context.printer.result({ ...result, cache, out: out ?? null }, () => lookupText(result, out));
     });
 }
 

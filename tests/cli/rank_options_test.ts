@@ -121,6 +121,20 @@ Deno.test("lookup from shards: all gathered, one rank's, row numbers", async () 
   });
 });
 
+Deno.test("lookup with several reading threads is the same", async () => {
+  await withShards(async ({ root, model, run }) => {
+    const ids = join(root, "ids.json");
+    const many = Array.from({ length: 4000 }, (_, i) => (i * 7919) % 2000);
+    Deno.writeTextFileSync(ids, JSON.stringify(many));
+    // 4,000 tokens × 8 columns are enough to be spread.
+    const spread = await run("lookup", model, "--ids", ids, "--readers", "3");
+    assertSameTensors(spread, await run("lookup", model, "--ids", ids), "threads");
+    const none = await cli("lookup", model, "--ids", ids, "--readers", "0");
+    assert.equal(none.code, 2);
+    assert.match(none.err, /--readers/);
+  });
+});
+
 Deno.test("one rank's shard is enough for that rank", async () => {
   await withShards(async ({ model, text, shards, run }) => {
     for (const rank of ["00000", "00002"]) {
