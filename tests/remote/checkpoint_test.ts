@@ -71,7 +71,7 @@ testWithNginx(
       ids.set([5, 5, 6, 3697, 0], 7);
       const [local, remote] = [await openCheckpoint(MINI), await openCheckpoint(url)];
       const before = { ...TRAFFIC };
-      const outs = [];
+      const outs: Uint8Array[] = [];
       for (const checkpoint of [local, remote]) {
         const store = fileStore(checkpoint.layer(1));
         const out = new Uint8Array(ids.length * store.encoding.recordBytes);
