@@ -149,9 +149,9 @@ function showDetails(token) {
     "p",
     others.length === 0
       ? `No other token shares a row with it in layer ${layers[state.layer]}.`
-      : `${others.length} other tokens share a row with it in layer ${
-        layers[state.layer]
-      } (columns shared):`,
+      : `${
+        others.length === 1 ? "One other token shares" : `${others.length} other tokens share`
+      } a row with it in layer ${layers[state.layer]} (columns shared):`,
   );
   const list = add("p", "");
   for (const other of others.slice(0, 40)) {

@@ -120,10 +120,11 @@ function spell(ids: Int32Array, tokenizer: Tokenizer | null) {
 function deadNote({ tokens, flags }: Gates): Html {
   let dead = 0;
   for (const flag of flags) dead += flag & 1;
-  const live = (tokens - dead).toLocaleString("en-US");
-  return markup`<p>${live} live tokens; ${
-    dead.toLocaleString("en-US")
-  } dead ones take no part in n-grams and are struck through in the text.</p>`;
+  const [all, alive] = [tokens, tokens - dead].map((count) => count.toLocaleString("en-US"));
+  return markup`<p>
+    Of ${all} tokens ${alive} are live. Dead ones take no part in n-grams, have gate 0, and are struck
+    through in the text.
+  </p>`;
 }
 
 function reader({ layerIds, copies }: GateRecord): Html {

@@ -69,12 +69,10 @@ function remember(test: (a: string) => boolean): (a: string) => boolean {
   };
 }
 
-/** Characters alike for added tokens, whatever the normalizer does to letters and spaces. */
-function fold(text: string): string {
-  return text.normalize("NFKC").toLowerCase().replaceAll("▁", " ");
-}
-
 function addedTokenRule({ addedTokens, normalizer }: TokenizerSpec) {
+  // Characters alike for added tokens, whatever a normalizer does to letters and spaces.
+  const fold = (text: string) =>
+    normalizer ? text.normalize("NFKC").toLowerCase().replaceAll("▁", " ") : text;
   const spaced = new Set<string>();
   const stripped = new Set<string>();
   const starts = new Set<string>();

@@ -19,6 +19,14 @@ export async function nativeEncoder(
   } catch {
     return null;
   }
+  if (spec.model.dropout) {
+    throw new EngramError(
+      "malformed",
+      `Cannot encode with tokenizer \`${name}\`: its model's dropout ${spec.model.dropout} ` +
+        "makes ids random",
+      { where: name, hint: 'Set "dropout" of the model to null' },
+    );
+  }
   let native: InstanceType<typeof library.Tokenizer>;
   try {
     native = library.Tokenizer.fromString(json);

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { loadTokenizer } from "../../lib/tokenizer/load_tokenizer.ts";
 import { encodeStream } from "../../lib/tokenizer/encode_stream.ts";
+import { nativeEncoder } from "../../lib/tokenizer/native_encoder.ts";
+import { parseSpec } from "../../lib/tokenizer/parse_spec.ts";
 import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
+import { goldenJson } from "../golden/golden_data.ts";
 import { goldenFiles, SMALL } from "./golden_tokenizers.ts";
 import { randomText } from "./random_text.ts";
 
@@ -46,3 +49,15 @@ for (const [name, path] of goldenFiles()) {
     }
   });
 }
+
+Deno.test("a tokenizer whose ids would be random is refused", async () => {
+  const root = goldenJson<{ model: { dropout: number | null } }>(
+    "tokenizers/small_bytelevel.json",
+  );
+  root.model.dropout = 0.1;
+  const json = JSON.stringify(root);
+  await assert.rejects(nativeEncoder(json, parseSpec(json, "x"), "x"), {
+    name: "EngramError",
+    message: /its model's dropout 0.1 makes ids random/,
+  });
+});
