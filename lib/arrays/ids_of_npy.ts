@@ -3,7 +3,7 @@ import { EngramError } from "../errors.ts";
 import { idOf } from "./id_check.ts";
 import type { IdSource } from "./id_source.ts";
 import { readNpyHeader } from "./npy_header.ts";
-import { npyDtype, numberBytes, numbersOf } from "./numbers_of.ts";
+import { npyDtype, numberBytes, numbersOf, toLittleEndian } from "./numbers_of.ts";
 
 const CHUNK = 1 << 16;
 
@@ -15,7 +15,7 @@ export async function idsOfNpy(source: ByteSource): Promise<IdSource> {
     throw new EngramError(
       "malformed",
       `Cannot read token ids of \`${source.name}\`: found ${descr} of shape ` +
-        `[${shape.join(", ")}], wanted integers of shape [tokens], little-endian`,
+        `[${shape.join(", ")}], wanted integers of shape [tokens]`,
       { where: source.name },
     );
   }
@@ -26,6 +26,7 @@ export async function idsOfNpy(source: ByteSource): Promise<IdSource> {
       for (let at = 0; at === 0 || at < count; at += CHUNK) {
         const bytes = new Uint8Array(Math.min(CHUNK, count - at) * numberBytes(dtype));
         await source.read(bytes, offset + at * numberBytes(dtype));
+        toLittleEndian(descr, bytes, numberBytes(dtype));
         const values = numbersOf(dtype, bytes);
         const ids = Int32Array.from(values, (value, i) => idOf(value, at + i, source.name));
         yield { ids, requestStart: at === 0 };

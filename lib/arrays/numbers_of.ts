@@ -42,9 +42,16 @@ const NPY: Readonly<Record<string, NumberDtype>> = {
   "<f8": "F64",
 };
 
-/** The dtype NumPy's `descr` names, where its values can be read. */
+/** The dtype NumPy's `descr` names, of either byte order, where its values can be read. */
 export function npyDtype(descr: string): NumberDtype | undefined {
-  return Object.hasOwn(NPY, descr) ? NPY[descr] : undefined;
+  const little = descr.replace(/^[>=]/, "<").replace(/^<(?=[uib]1$)/, "|");
+  return Object.hasOwn(NPY, little) ? NPY[little] : undefined;
+}
+
+/** Turns big-endian values of `width` bytes round, in place, where `descr` says that they are. */
+export function toLittleEndian(descr: string, bytes: Uint8Array, width: number): void {
+  if (!descr.startsWith(">") || width === 1) return;
+  for (let i = 0; i < bytes.length; i += width) bytes.subarray(i, i + width).reverse();
 }
 
 /** Whether values of `dtype` can be read as numbers. */

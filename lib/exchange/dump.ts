@@ -1,5 +1,11 @@
 import { isNpy, readNpyHeader } from "../arrays/npy_header.ts";
-import { isNumberDtype, npyDtype, numberBytes, numbersOf } from "../arrays/numbers_of.ts";
+import {
+  isNumberDtype,
+  npyDtype,
+  numberBytes,
+  numbersOf,
+  toLittleEndian,
+} from "../arrays/numbers_of.ts";
 import type { ByteSource } from "../bytes/byte_source.ts";
 import { openLocation } from "../bytes/open_location.ts";
 import { EngramError } from "../errors.ts";
@@ -65,7 +71,7 @@ async function recognize(source: ByteSource): Promise<Dump> {
     const arrays = [...file.tensors.values()].map(
       ({ name, dtype, shape, offset }): [string, DumpArray] => [
         name,
-        { name, dtype, shape, read: reader(source, dtype, offset, false) },
+        { name, dtype, shape, read: reader(source, dtype, offset) },
       ],
     );
     return { name, arrays: new Map(arrays), metadata: file.metadata, close };
@@ -88,7 +94,7 @@ const NPY_FLOATS: Readonly<Record<string, string>> = { f2: "F16", V2: "BF16" };
 
 async function npyArray(source: ByteSource): Promise<DumpArray> {
   const { descr, fortranOrder, shape, offset } = await readNpyHeader(source);
-  const dtype = npyDtype(descr.replace(">", "<")) ?? NPY_FLOATS[descr.slice(1)];
+  const dtype = npyDtype(descr) ?? NPY_FLOATS[descr.slice(1)];
   if (fortranOrder && shape.length > 1 || dtype === undefined) {
     throw new EngramError(
       "malformed",
@@ -98,13 +104,13 @@ async function npyArray(source: ByteSource): Promise<DumpArray> {
       { where: source.name, hint: "Save it with numpy.ascontiguousarray, as a plain type" },
     );
   }
-  return { name: "", dtype, shape, read: reader(source, dtype, offset, descr.startsWith(">")) };
+  return { name: "", dtype, shape, read: reader(source, dtype, offset, descr) };
 }
 
 /** Bytes of the types that are read beside those of {@linkcode numbersOf}. */
 const WIDTHS: Readonly<Record<string, number>> = { BF16: 2, F16: 2, F8_E4M3: 1, F8_E8M0: 1 };
 
-function reader(source: ByteSource, dtype: string, offset: number, swap: boolean) {
+function reader(source: ByteSource, dtype: string, offset: number, descr = "<") {
   return async (begin: number, count: number): Promise<Float64Array> => {
     const width = isNumberDtype(dtype) ? numberBytes(dtype) : WIDTHS[dtype];
     if (width === undefined) {
@@ -118,11 +124,7 @@ function reader(source: ByteSource, dtype: string, offset: number, swap: boolean
     }
     const bytes = new Uint8Array(count * width);
     await source.read(bytes, offset + begin * width);
-    if (swap) {
-      for (let i = 0; i < bytes.length; i += width) {
-        bytes.subarray(i, i + width).reverse();
-      }
-    }
+    toLittleEndian(descr, bytes, width);
     if (isNumberDtype(dtype)) return Float64Array.from(numbersOf(dtype, bytes), Number);
     if (width === 1) return Float64Array.from(bytes);
     const bits = new Uint16Array(bytes.buffer);
