@@ -1,4 +1,9 @@
-import { type Command, Option, type OptionValues } from "@commander-js/extra-typings";
+import {
+  type Command,
+  type CommandUnknownOpts,
+  Option,
+  type OptionValues,
+} from "@commander-js/extra-typings";
 import { EngramError } from "../lib/errors.ts";
 import { type RankSplit, type Split, SPLITS } from "../lib/layout/rank_spans.ts";
 import { integer, size } from "./options.ts";
@@ -10,7 +15,7 @@ const MOST_RANKS = 65_536;
 const MOST_READERS = 64;
 
 /** The options by which a command is told how tables are split; see {@linkcode withRankOptions}. */
-export interface RankOptions {
+export type RankOptions = {
   readonly tp?: number | undefined;
   readonly dp?: number | undefined;
   readonly split?: Split | undefined;
@@ -18,15 +23,18 @@ export interface RankOptions {
   readonly offload?: string | undefined;
   readonly cache?: number | undefined;
   readonly readers?: number | undefined;
-}
+};
 
-/** Adds the options of {@linkcode RankOptions} to a command. */
+/**
+ * Adds the options of {@linkcode RankOptions} to a command. Their types are stated, not inferred:
+ * a chain of inferred options this long takes the compiler minutes.
+ */
 export function withRankOptions<
   A extends unknown[],
   O extends OptionValues,
   G extends OptionValues,
->(command: Command<A, O, G>) {
-  return command
+>(command: Command<A, O, G>): Command<A, O & RankOptions, G> {
+  (command as unknown as CommandUnknownOpts)
     .option("--tp <n>", "look up as so many tensor-parallel ranks", integer("--tp", 1, MOST_RANKS))
     .option(
       "--dp <n>",
@@ -45,6 +53,7 @@ export function withRankOptions<
       "threads that read the rows of local files; as many as cores unless given",
       integer("--readers", 1, MOST_READERS),
     );
+  return command as unknown as Command<A, O & RankOptions, G>;
 }
 
 /** What the options ask for; with shards, which say it themselves, perhaps only in part. */

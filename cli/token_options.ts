@@ -1,9 +1,9 @@
-import type { Command, OptionValues } from "@commander-js/extra-typings";
+import type { Command, CommandUnknownOpts, OptionValues } from "@commander-js/extra-typings";
 import { collect, integer } from "./options.ts";
 import type { Part } from "./part.ts";
 
 /** The options by which a command is given its tokens; see {@linkcode withTokenOptions}. */
-export interface TokenOptions {
+export type TokenOptions = {
   readonly text?: string[] | undefined;
   readonly ids?: string | undefined;
   readonly tokenizer?: string | undefined;
@@ -11,17 +11,18 @@ export interface TokenOptions {
   readonly deadToken?: number[] | undefined;
   /** Only of commands that offer `--part`. */
   readonly part?: Part | undefined;
-}
+};
 
-/** Adds the options `--text`, `--ids`, `--tokenizer`, `--map` and `--dead-token` to a command. */
+/**
+ * Adds the options `--text`, `--ids`, `--tokenizer`, `--map` and `--dead-token` to a command. Their
+ * types are stated, not inferred: long chains of inferred options take the compiler minutes.
+ */
 export function withTokenOptions<
   A extends unknown[],
   O extends OptionValues,
   G extends OptionValues,
->(
-  command: Command<A, O, G>,
-) {
-  return command
+>(command: Command<A, O, G>): Command<A, O & TokenOptions, G> {
+  (command as unknown as CommandUnknownOpts)
     .option("--text <file...>", "text files or folders of them, each file a request; - is stdin")
     .option(
       "--ids <file>",
@@ -34,4 +35,5 @@ export function withTokenOptions<
       "a token id that takes no part in n-grams, beside the config's; repeatable",
       collect(integer("--dead-token", 0, 2 ** 31 - 1)),
     );
+  return command as unknown as Command<A, O & TokenOptions, G>;
 }
