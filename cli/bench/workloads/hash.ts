@@ -7,6 +7,7 @@ import type { BenchResult } from "../record.ts";
 import type { BenchRequest } from "../request.ts";
 import { sample } from "../sample.ts";
 import { benchIds } from "../bench_ids.ts";
+import { oneRequest } from "../one_request.ts";
 import { distinct } from "../id_streams.ts";
 
 /** Hashing alone: compressed ids in memory to row ids in memory, all layers of the layout. */
@@ -89,19 +90,13 @@ async function layoutOf(request: BenchRequest): Promise<{ layout: Layout; padId:
   const checkpoint = await openCheckpoint(request.checkpoint);
   try {
     // Any pad id takes the same time; the real one needs the tokenizer.
-    return { layout: buildLayout(checkpoint.config), padId: 0 };
+    return {
+      layout: buildLayout(checkpoint.config, checkpoint.config.compressedVocabSize ?? 1),
+      padId: 0,
+    };
   } finally {
     checkpoint.close();
   }
-}
-
-function oneRequest(ids: Int32Array): HashBatch {
-  return {
-    ids,
-    positions: Int32Array.from(ids, (_, i) => i),
-    starts: Int32Array.of(0, ids.length),
-    windowDepth: 0,
-  };
 }
 
 /** The hash as its definition reads, for comparison: one long request, no dead tokens. */

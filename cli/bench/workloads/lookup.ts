@@ -4,6 +4,7 @@ import type { RowStore } from "../../../lib/table/row_store.ts";
 import { benchIds } from "../bench_ids.ts";
 import { type BenchTable, benchTable } from "../bench_table.ts";
 import { dropPageCache } from "../drop_page_cache.ts";
+import { oneRequest } from "../one_request.ts";
 import { distinct } from "../id_streams.ts";
 import { numpySamples } from "../numpy_baseline.ts";
 import type { BenchResult } from "../record.ts";
@@ -24,12 +25,7 @@ export async function* lookupWorkload(request: BenchRequest): AsyncIterable<Benc
         tokens,
         table.layout.compressedVocabSize,
       );
-      const rows = new NgramHasher(table.layout, 0).hash({
-        ids,
-        positions: Int32Array.from(ids, (_, i) => i),
-        starts: Int32Array.of(0, tokens),
-        windowDepth: 0,
-      });
+      const rows = new NgramHasher(table.layout, 0).hash(oneRequest(ids));
       for (const cache of request.cache) {
         yield* cases(request, table, rows, { tokens, ids: kind, cache }, warnings);
       }

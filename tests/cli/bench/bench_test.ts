@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { distinct, idStream } from "../../../cli/bench/id_streams.ts";
 import type { BenchResult } from "../../../cli/bench/record.ts";
+import { goldenPath } from "../../golden/golden_data.ts";
 import { cli } from "../../run_cli.ts";
 
+const MINI = goldenPath("mini");
 const QUICK = ["--samples", "5", "--warmup", "1", "--device", "cpu"];
 
 Deno.test("bench hash --json is a record with raw samples, work and a baseline", async () => {
@@ -84,25 +86,42 @@ Deno.test("id streams stay inside the vocabulary, repeat exactly, and differ in 
 });
 
 Deno.test("bench lookup measures each backend beside one-by-one reads, and counts its bytes", async () => {
-  const { code, json } = await cli(
-    ...["bench", "lookup", "--table", "2MiB", "--tokens", "5", "--json"],
-    ...["--samples", "2", "--warmup", "0", "--device", "cpu"],
+  const backends = ["memory", "file", "mapped", "packed"];
+  const { code, err, json } = await cli(
+    ...["bench", "lookup", "--checkpoint", MINI, "--tokens", "5", "--backend", backends.join(",")],
+    ...["--json", "--samples", "2", "--warmup", "0", "--device", "cpu"],
   );
-  assert.equal(code, 0);
+  assert.equal(code, 0, err);
   const results = json().results as BenchResult[];
   assert.deepEqual(results.map((result) => [result.role, result.variant]), [
     ["ceiling", "memory copy"],
     ["case", "host memory"],
     ["case", "file"],
+    ["case", "memory map"],
+    ["case", "packed file"],
     ["baseline", "file, one by one"],
   ]);
-  // 24 columns; 264 bytes of row, 4 of id, 512 of result.
+  // 24 columns; 64 codes and 2 scales of row, 4 bytes of id, 64 bf16 of result.
   const { tokens, rows, bytes } = results[1].work;
-  assert.deepEqual([tokens, rows, bytes], [5, 120, 120 * 780]);
+  assert.deepEqual([tokens, rows, bytes], [5, 120, 120 * 198]);
+});
+
+Deno.test("bench eval, shard and verify run on a checkpoint, each beside its baseline", async () => {
+  const line = ["--checkpoint", MINI, "--json", "--samples", "2", "--warmup", "0"];
+  const roles = async (...more: string[]) => {
+    const { code, err, json } = await cli("bench", ...more, ...line);
+    assert.equal(code, 0, err);
+    return (json().results as BenchResult[]).map(({ role }) => role);
+  };
+  assert.deepEqual(await roles("eval", "--tokens", "3", "--device", "cpu"), ["case"]);
+  assert.deepEqual(await roles("shard", "--tp", "2"), ["case", "baseline"]);
+  const verified = await roles("verify");
+  assert.equal(verified.at(-1), "baseline");
+  assert.ok(verified.slice(0, -1).every((role) => role === "case"));
 });
 
 Deno.test("an unknown backend is a usage error that lists the known ones", async () => {
-  const { code, err } = await cli("bench", "lookup", "--table", "1MiB", "--backend", "tape");
+  const { code, err } = await cli("bench", "lookup", "--checkpoint", MINI, "--backend", "tape");
   assert.equal(code, 2);
   assert.match(err, /"tape".*file, mapped, memory, packed/);
 });
