@@ -1,10 +1,13 @@
+import { Option } from "@commander-js/extra-typings";
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import { EngramError } from "../../lib/errors.ts";
 import type { Diff, DiffModel } from "../../lib/exchange/diff.ts";
+import type { RankOfSplit } from "../../lib/exchange/rank_row_mistakes.ts";
 import { begin, command } from "../command.ts";
 import { diffReport, diffText } from "../diff_report.ts";
 import { diffPlaces } from "../diff_places.ts";
 import { ExitWith } from "../failure.ts";
+import { integer } from "../options.ts";
 
 /** `engram diff`: an engine's dump against ours. */
 export function diffCommand() {
@@ -30,8 +33,16 @@ export function diffCommand() {
     .option("--tokenizer <path>", "tokenizer.json or its folder, instead of the checkpoint's own")
     .option("--map <file>", "a token map saved by `engram map --out`, instead of building it")
     .option("--tolerance <x>", "difference allowed, relative to a token's largest", tolerance, 0.01)
+    .option("--tp <n>", "the dumps hold one rank's rows, of this many", integer("--tp", 1))
+    .option("--dp <n>", "data-parallel ranks of each", integer("--dp", 1), 1)
+    .option("--rank <n>", "which rank (tp rank * dp + dp rank)", integer("--rank", 0))
+    .addOption(
+      new Option("--split <way>", "complete heads in a row, or heads dealt round")
+        .choices(["heads", "strided"] as const).default("heads" as const),
+    )
     .action(async (expected, actual, options) => {
       const { printer, signal } = begin(options);
+      const rank = rankOf(options);
       using stack = new DisposableStack();
       const places = diffPlaces(expected, actual);
       const model = await openModel(expected, options, stack);
@@ -44,13 +55,32 @@ export function diffCommand() {
         using dumps = new DisposableStack();
         const open = async (path: string) =>
           dumps.adopt(await openDump(path), (dump) => dump.close());
-        const how = { model, tolerance: options.tolerance, signal };
+        const how = { model, tolerance: options.tolerance, signal, ...(rank && { rank }) };
         diffs.push({ file, diff: await diffDumps(await open(expected), await open(actual), how) });
       }
       const report = diffReport(diffs, places.missing, model !== null);
       printer.result(report, () => diffText(report));
       if (!report.equal) throw new ExitWith(5);
     });
+}
+
+interface RankOptions {
+  readonly tp?: number;
+  readonly dp: number;
+  readonly rank?: number;
+  readonly split: "heads" | "strided";
+}
+
+/** The rank whose rows are compared; null where they are those of all columns. */
+function rankOf({ tp, dp, rank, split }: RankOptions): RankOfSplit | null {
+  if (tp === undefined && rank === undefined) return null;
+  if (tp !== undefined && rank !== undefined && rank < tp * dp) return { tp, dp, rank, split };
+  throw new EngramError(
+    "usage",
+    `Cannot tell the rank: found --tp ${tp ?? "none"} and --rank ${rank ?? "none"}, ` +
+      "wanted both, the rank below tp × dp",
+    { where: "--rank" },
+  );
 }
 
 interface ModelOptions {

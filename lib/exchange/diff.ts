@@ -1,5 +1,7 @@
 import type { Checkpoint } from "../checkpoint/checkpoint.ts";
 import { EngramError } from "../errors.ts";
+import type { Layout } from "../layout/layout.ts";
+import { rankSpans } from "../layout/rank_spans.ts";
 import { readManifest } from "../shards/shard_manifest.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import { addCause, type Cause, sameValues } from "./cause.ts";
@@ -10,7 +12,13 @@ import { hashMistakes } from "./hash_mistakes.ts";
 import { hashByRules, type TokenSample, trueRules } from "./hash_rules.ts";
 import { mapCauses } from "./map_causes.ts";
 import { pairArrays } from "./pair_arrays.ts";
-import { layerPart, rowMistakes } from "./row_mistakes.ts";
+import {
+  pickColumns,
+  rankColumns,
+  type RankOfSplit,
+  rankRowMistakes,
+} from "./rank_row_mistakes.ts";
+import { layerPart, type RowMistake, rowMistakes } from "./row_mistakes.ts";
 import { readRows } from "./row_reader.ts";
 import { shardCauses } from "./shard_causes.ts";
 import { type DumpTokens, tokensOf } from "./token_sample.ts";
@@ -31,6 +39,8 @@ export interface DiffOptions {
   readonly model: DiffModel | null;
   /** Difference allowed of gates, keys, values and outputs, relative to the largest of a token. */
   readonly tolerance: number;
+  /** The rank whose rows the dumps hold; without it those of all columns. */
+  readonly rank?: RankOfSplit;
   /** Ends the work with an `EngramError` of kind `interrupted`. */
   readonly signal?: AbortSignal;
 }
@@ -78,7 +88,7 @@ export async function diffDumps(expected: Dump, actual: Dump, options: DiffOptio
     const tolerance = SUMS.test(ours.name) ? options.tolerance : 0;
     arrays.push(await compareArrays(ours, theirs, tolerance, options.signal));
   }
-  const search = new CauseSearch(expected, actual, pairs, options.model);
+  const search = new CauseSearch(expected, actual, pairs, options);
   for (const [i, difference] of arrays.entries()) {
     if (differs(difference)) await search.explain(pairs[i], difference);
   }
@@ -97,13 +107,18 @@ type Pair = readonly [ours: DumpArray, theirs: DumpArray];
 /** Tries the known mistakes on the arrays that differ. */
 class CauseSearch {
   readonly causes: Cause[] = [];
+  readonly model: DiffModel | null;
+  readonly rank: RankOfSplit | undefined;
 
   constructor(
     readonly expected: Dump,
     readonly actual: Dump,
     readonly pairs: readonly Pair[],
-    readonly model: DiffModel | null,
-  ) {}
+    { model, rank }: Pick<DiffOptions, "model" | "rank">,
+  ) {
+    this.model = model;
+    this.rank = rank;
+  }
 
   async explain([ours, theirs]: Pair, difference: ArrayDifference): Promise<void> {
     const { name } = ours;
@@ -191,9 +206,9 @@ class CauseSearch {
     const part = (array: DumpArray) => array.read(first * size, (end - first) * size);
     const found = await part(theirs);
     const layout = this.model?.constants.layout;
-    const ids = this.pairs.flatMap(([{ name }]) => /^layers\.(\d+)\.rows$/.exec(name)?.[1] ?? []);
+    const names = this.pairs.flatMap(([{ name }]) => /^layers\.(\d+)\.rows$/.exec(name)?.[1] ?? []);
     const others = new Map<number, Float64Array>();
-    for (const [i, id] of ids.entries()) {
+    for (const [i, id] of names.entries()) {
       const index = layout ? layout.layers.findIndex((layer) => layer.layerId === Number(id)) : i;
       if (Number(id) !== layerId) {
         others.set(index, await part(this.expected.arrays.get(`layers.${id}.rows`)!));
@@ -202,14 +217,14 @@ class CauseSearch {
     // Without a model names are all that is known of the layers.
     const index = layout
       ? layout.layers.findIndex((layer) => layer.layerId === layerId)
-      : ids.indexOf(String(layerId));
+      : names.indexOf(String(layerId));
     const columns = ours.shape[1];
     const shape = layout ?? {
       maxNgramSize: 2,
       nHeads: columns,
       columns,
       compressedVocabSize: 1,
-      layers: ids.map((id) => ({
+      layers: names.map((id) => ({
         layerId: Number(id),
         primes: [],
         offsets: [],
@@ -218,19 +233,28 @@ class CauseSearch {
       })),
     };
     const layers = this.#tables();
-    const whole = layout !== undefined && columns === layout.columns;
-    const rowIds = around && whole
+    const picked = layout ? this.#columns(layout, index) : [];
+    const right = around && picked.length === columns
       ? hashByRules(trueRules(this.model!.constants), around.sample)
       : null;
     const headDim = ours.shape.at(-1)!;
-    const sample = { index, expected: await part(ours), others, ids: rowIds, headDim };
-    for (const mistake of rowMistakes(shape, layers, sample)) {
-      if (sameValues(await mistake.rows(), found)) addCause(this.causes, mistake, ours.name);
+    const ids = this.rank ? null : right;
+    const sample = { index, expected: await part(ours), others, ids, columns, headDim };
+    const mistakes: RowMistake[] = [...rowMistakes(shape, layers, sample)];
+    if (this.rank && layers && layout && right) {
+      mistakes.push(...rankRowMistakes(layout, layers, index, right, this.rank));
     }
-    if (!layers || !around || !whole) return;
+    let explained = false;
+    for (const mistake of mistakes) {
+      if (!sameValues(await mistake.rows(), found)) continue;
+      addCause(this.causes, mistake, ours.name);
+      explained = true;
+    }
+    if (explained || !layers || !around || !layout || !right) return;
     // Right lookups of wrong row numbers.
     for (const mistake of this.#mistakes(around.sample, token)) {
-      const wrong = layerPart(mistake.ids(around.sample), index, layout);
+      const all = layerPart(mistake.ids(around.sample), index, layout);
+      const wrong = pickColumns(all, layout.columns, picked);
       // One token tells most mistakes apart from the rest; only then are all rows read.
       const at = (token - first) * columns;
       const one = await readRows(layers[index], wrong.slice(at, at + columns));
@@ -240,6 +264,13 @@ class CauseSearch {
         addCause(this.causes, mistake, ours.name);
       }
     }
+  }
+
+  /** The columns rows are dumped of: all, or the rank's with its padding. */
+  #columns(layout: Layout, index: number): number[] {
+    const { rank } = this;
+    if (!rank) return Array.from({ length: layout.columns }, (_, column) => column);
+    return rankColumns(rankSpans(layout.layers[index], rank)[rank.rank]);
   }
 
   /** The model's tables, in the layout's order; null where any is not there. */

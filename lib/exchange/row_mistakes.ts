@@ -23,6 +23,8 @@ export interface RowSample {
   readonly others: ReadonlyMap<number, Float64Array>;
   /** Row numbers of all layers [tokens, layers, columns]; null where they are not known. */
   readonly ids: Float64Array | null;
+  /** Columns of a token: the layout's, or one rank's. */
+  readonly columns: number;
   /** Values in a row. */
   readonly headDim: number;
 }
@@ -39,7 +41,7 @@ const SCALE_MISTAKES: readonly (readonly [string, string, ScaleMistake])[] = [
 export function* rowMistakes(
   layout: Layout,
   layers: readonly EngramLayer[] | null,
-  { index, expected, others, ids, headDim }: RowSample,
+  { index, expected, others, ids, columns: held, headDim }: RowSample,
 ): Generator<RowMistake> {
   const { columns } = layout;
   const known = (id: string, cause: string, values: () => Float64Array): RowMistake => ({
@@ -61,7 +63,7 @@ export function* rowMistakes(
     );
   }
   const perToken = columns * headDim;
-  if (expected.length % perToken === 0) {
+  if (held === columns) {
     for (const { id, cause, order } of columnOrders(layout)) {
       yield known(id, cause, () => {
         const out = new Float64Array(expected.length);

@@ -222,3 +222,46 @@ Deno.test("layers changed for each other are told without a model, and in .npy",
     assert.deepEqual(causes.map(({ id }: { id: string }) => id), ["scale-off-by-one"]);
   }, { format: "npy" });
 });
+
+const RANKS: [name: string, id: string, wrong: (ids: number[]) => (number | null)[]][] = [
+  // Rank 1 of 4, complete heads: columns 2 and 3.
+  ["the strided rank", "strided", (ids) => [ids[1], ids[5]]],
+  ["another rank", "rank-other", (ids) => [ids[4], ids[5]]],
+  ["a base not added", "rank-base", (ids) => [2, 3].map((c) => ids[c] - base(0, 2))],
+  ["a base not taken away", "rank-base", (ids) => {
+    const rows = layout.layers[0].offsets[4] - base(0, 2);
+    return [2, 3].map((c) => (ids[c] < rows ? ids[c] + base(0, 2) : null));
+  }],
+];
+
+for (const [name, id, wrong] of RANKS) {
+  Deno.test(`diff of one rank's rows names the cause: ${name}`, async () => {
+    await inFolder(async (folder) => {
+      const place = MODEL.write(join(folder, "model"));
+      const rank = ["--tp", "4", "--rank", "1"];
+      const [ids, ours, theirs] = ["ids.safetensors", "ours.safetensors", "theirs.safetensors"]
+        .map((file) => join(folder, file));
+      await writeSafetensors(ids, [
+        { name: "token_ids", dtype: "I32", shape: [T], data: Int32Array.from(TOKENS.tokenIds) },
+        { name: "dead", dtype: "U8", shape: [T], data: Uint8Array.from(TOKENS.dead) },
+      ]);
+      const flags = ["--ids", ids, "--device", "cpu", "--out", ours, ...rank];
+      const made = await cli("lookup", place, ...flags);
+      assert.equal(made.code, 0, made.err);
+      const data = Uint16Array.from(
+        idsOf(0).flatMap(wrong).flatMap((row) =>
+          row === null ? new Array(64).fill(0) : [...MODEL.rows(0, [row])]
+        ),
+      );
+      await writeSafetensors(theirs, [
+        { name: "layers.4.rows", dtype: "BF16", shape: [T, 2, 64], data },
+      ]);
+      const found = await cli("diff", ours, theirs, "--checkpoint", place, ...rank, "--json");
+      assert.equal(found.code, 5, found.err);
+      const [{ causes }] = found.json().files;
+      assert.deepEqual([...new Set(causes.map((cause: { id: string }) => cause.id))], [id]);
+      assert.equal((await cli("diff", ours, ours, ...rank)).code, 0);
+      assert.equal((await cli("diff", ours, ours, "--tp", "4")).code, 2);
+    });
+  });
+}
