@@ -79,13 +79,22 @@ export type { StoredLayer } from "./table/table_parts.ts";
 export { fileStore } from "./table/file_store.ts";
 export { mappedStore } from "./table/mapped_store.ts";
 export { memoryStore, type MemoryTable } from "./table/memory_store.ts";
+export { partStore, type PartStoreOptions, type RecordPart } from "./table/part_store.ts";
 export { rowEncoding } from "./table/row_encoding.ts";
+export { type SpreadOptions, spreadStore } from "./table/spread_store.ts";
 
 export * from "./engram/kernels.ts";
 export * from "./engram/engram_runner.ts";
 export { CpuKernels } from "./engram/cpu_kernels.ts";
 export { KernelRunner } from "./engram/kernel_runner.ts";
 export { loadLayer } from "./engram/load_layer.ts";
+export { lookUpRows } from "./engram/look_up_rows.ts";
+export type { HiddenSource } from "./engram/hidden_source.ts";
+export { type HiddenSizes, openHiddenFile } from "./engram/hidden_file.ts";
+export { SeededHidden } from "./engram/seeded_hidden.ts";
+export { gatherColumns, RankEmbedding, type RankRows } from "./engram/rank_embedding.ts";
+export { type ParallelInput, ParallelLayer, type ParallelOutput } from "./engram/parallel_layer.ts";
+export { ParallelRunner, type ParallelRunnerOptions } from "./engram/parallel_runner.ts";
 export { type DeviceChoice, type OpenedKernels, openKernels } from "./gpu/open_kernels.ts";
 
 export { type Piece, planShards, type ShardPlan, type ShardTensor } from "./shards/shard_plan.ts";
