@@ -5,8 +5,25 @@ const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 
 /** Starts a command line as a process of its own, with the given permissions. */
 export function start(args: readonly string[], permissions: readonly string[] = ["-A"]) {
-  return new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-check", "--no-prompt", ...permissions, MAIN, ...args],
+  return spawn([
+    Deno.execPath(),
+    "run",
+    "--no-check",
+    "--no-prompt",
+    ...permissions,
+    MAIN,
+    ...args,
+  ]);
+}
+
+/** The same, slowed down a little: a test that watches it must not be the one that waits. */
+export function startSlowly(args: readonly string[]) {
+  return spawn(["nice", "-n", "4", Deno.execPath(), "run", "-A", "--no-check", MAIN, ...args]);
+}
+
+function spawn([program, ...args]: readonly string[]) {
+  return new Deno.Command(program, {
+    args,
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
