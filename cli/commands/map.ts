@@ -5,15 +5,15 @@ import { count } from "../units.ts";
 export function mapCommand() {
   return command("map", {
     summary: "Build a tokenizer's compressed token map",
-    details:
-      "Gives the tokens that the n-gram hash takes for the same one id: texts that differ only in\n" +
-      "case, accents, width or white space. The digest tells whether two maps are equal; two\n" +
-      "tokenizers of the same compressed size can still differ in order.",
+    details: "The n-gram hash takes tokens for the same one whose texts differ only in case, " +
+      "accents, width or white space; the map gives each token the id it is hashed by. Its digest " +
+      "tells whether two maps are equal: two tokenizers of the same compressed size can still " +
+      "differ in order.",
     examples: [
       ["map DeepSeek-V4.1-Flash", "sizes and digest of the map of a folder's tokenizer.json"],
       ["map tokenizer.json --out map.safetensors", "save it: `hash`, `lookup` and `eval` take it"],
     ],
-    permissions: "--allow-read (with --out also --allow-write, --allow-sys)",
+    permissions: "--allow-read (with --out also --allow-write)",
   })
     .argument("<tokenizer>", "a tokenizer.json, or the folder that holds one")
     .option("--out <file>", "write the map to this safetensors file")
