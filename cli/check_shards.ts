@@ -1,8 +1,8 @@
 import type { Checkpoint } from "../lib/checkpoint/checkpoint.ts";
 import { openCheckpoint } from "../lib/checkpoint/open_checkpoint.ts";
 import { EngramError } from "../lib/errors.ts";
-import { buildLayout } from "../lib/layout/build_layout.ts";
-import type { Layout } from "../lib/layout/layout.ts";
+import type { RowLayout } from "../lib/layout/layout.ts";
+import { rowLayout } from "../lib/layout/row_layout.ts";
 import { verifyOffload } from "../lib/offload/verify_offload.ts";
 import { verifyShards } from "../lib/shards/verify_shards.ts";
 import { type Check, done, type Mismatch, notChecked } from "../lib/verify/check.ts";
@@ -34,7 +34,7 @@ export function checkOffload(
 
 type Verify = (
   checkpoint: Checkpoint,
-  layout: Layout,
+  layout: RowLayout,
   folder: string,
   options: { signal: AbortSignal; onBytes(count: number): void },
 ) => Promise<{ detail: string; faults: readonly Omit<Mismatch, "check">[] }>;
@@ -61,7 +61,7 @@ async function check(
   }, 0);
   const bar = progress(`comparing ${name}`, total, "bytes");
   try {
-    const layout = buildLayout(checkpoint.config, checkpoint.config.compressedVocabSize ?? 1);
+    const layout = rowLayout(checkpoint.config);
     const onBytes = (count: number) => bar.advance(count);
     const { detail, faults } = await verify(checkpoint, layout, folder, { signal, onBytes });
     return done(name, detail, faults);

@@ -1,4 +1,4 @@
-import type { Layout } from "../lib/layout/layout.ts";
+import type { RowLayout } from "../lib/layout/layout.ts";
 import type { Split } from "../lib/layout/rank_spans.ts";
 import type { ShardPlan } from "../lib/shards/shard_plan.ts";
 import type { WrittenShard } from "../lib/shards/write_shards.ts";
@@ -37,7 +37,7 @@ export interface ShardReport {
 
 /** The report of a run; `written` is null for a dry one. */
 export function shardReport(
-  layout: Layout,
+  layout: RowLayout,
   settings: ShardSettings,
   plans: readonly ShardPlan[],
   written: readonly WrittenShard[] | null,

@@ -33,7 +33,7 @@ export { javascriptEncoder } from "./tokenizer/javascript_encoder.ts";
 export { buildTokenMap, type TokenMap } from "./tokenizer/token_map.ts";
 export type { Tokenizer } from "./tokenizer/tokenizer.ts";
 export { buildLayout } from "./layout/build_layout.ts";
-export type { Layout } from "./layout/layout.ts";
+export type { LayerRowLayout, Layout, RowLayout } from "./layout/layout.ts";
 export { NgramHasher } from "./hash/ngram_hasher.ts";
 export { RequestStream } from "./hash/request_stream.ts";
 export type { HashBatch } from "./hash/hash_batch.ts";

@@ -57,8 +57,9 @@ export { normalizeKey } from "./tokenizer/normalize_key.ts";
 export { buildTokenMap, type TokenMap } from "./tokenizer/token_map.ts";
 export { readTokenMap, writeTokenMap, type WriteTokenMapOptions } from "./tokenizer/saved_map.ts";
 
-export type { LayerLayout, Layout } from "./layout/layout.ts";
+export type { LayerLayout, LayerRowLayout, Layout, RowLayout } from "./layout/layout.ts";
 export { buildLayout, type LayoutConfig } from "./layout/build_layout.ts";
+export { rowLayout, type RowLayoutConfig } from "./layout/row_layout.ts";
 export { multipliers } from "./layout/multipliers.ts";
 export {
   type RankSpan,

@@ -1,8 +1,8 @@
 import { Option } from "@commander-js/extra-typings";
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import { EngramError } from "../../lib/errors.ts";
-import { buildLayout } from "../../lib/layout/build_layout.ts";
 import { SPLITS } from "../../lib/layout/rank_spans.ts";
+import { rowLayout } from "../../lib/layout/row_layout.ts";
 import { type OffloadRank, planOffload } from "../../lib/offload/plan_offload.ts";
 import { openOffload } from "../../lib/offload/open_offload.ts";
 import { unpackOffload } from "../../lib/offload/unpack_offload.ts";
@@ -11,6 +11,7 @@ import { checkOutputFolder } from "../../lib/shards/output_folder.ts";
 import { sourceIdentities } from "../../lib/shards/source_identity.ts";
 import { begin, command, type Context } from "../command.ts";
 import { integer } from "../options.ts";
+import { DISK_SPACE, READ, REMOTE, SYSTEM_COPY } from "../permissions.ts";
 import { table } from "../printer.ts";
 import { bytes, count } from "../units.ts";
 
@@ -28,7 +29,7 @@ export function offloadCommand() {
       ["offload DeepSeek-V4.1-Flash --tp 4 --rank 1 --out packed-1", "one rank's rows"],
       ["offload packed --unpack --out unpacked", "back to embed.weight and embed.scale"],
     ],
-    permissions: "--allow-read --allow-write --allow-sys=statfs",
+    permissions: [READ, ["--allow-write"], DISK_SPACE, SYSTEM_COPY, REMOTE],
   })
     .argument("<checkpoint>", "a checkpoint, or with --unpack a folder of packed rows")
     .requiredOption("--out <dir>", "folder to write to, made where it is not there")
@@ -61,7 +62,7 @@ async function pack(place: string, options: Options, { printer, signal, progress
   const checkpoint = await openCheckpoint(place);
   try {
     checkOutputFolder(checkpoint.source, options.out);
-    const layout = buildLayout(checkpoint.config, checkpoint.config.compressedVocabSize ?? 1);
+    const layout = rowLayout(checkpoint.config);
     const plan = planOffload(checkpoint, layout, rank, await sourceIdentities(checkpoint));
     const total = plan.layers.reduce((sum, { file }) => sum + file.size, 0);
     const bar = progress("packing", total, "bytes");

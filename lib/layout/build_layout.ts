@@ -1,21 +1,14 @@
-import { MAX_LAYER_ID, MAX_NGRAM_SIZE } from "../checkpoint/config_limits.ts";
 import type { EngramConfig } from "../checkpoint/engram_config.ts";
 import { EngramError } from "../errors.ts";
-import { drawPrimes } from "./draw_primes.ts";
-import type { LayerLayout, Layout } from "./layout.ts";
-import { MAX_COMPRESSED_VOCAB_SIZE, MAX_PRIMES, MAX_VOCAB_SIZE } from "./limits.ts";
+import { checkLimits } from "./check_limits.ts";
+import type { Layout } from "./layout.ts";
+import { MAX_COMPRESSED_VOCAB_SIZE } from "./limits.ts";
 import { multipliers } from "./multipliers.ts";
+import { rowLayout, type RowLayoutConfig } from "./row_layout.ts";
 
 /** The part of a config that the layout follows from. */
-export type LayoutConfig =
-  & Pick<
-    EngramConfig,
-    "where" | "layerIds" | "maxNgramSize" | "nHeads" | "vocabSize" | "compressedVocabSize"
-  >
-  & {
-    /** Rows the config says each table has: never fewer than the primes need. Left out, not compared. */
-    readonly numEmbeddings?: readonly number[] | null;
-  };
+export interface LayoutConfig
+  extends RowLayoutConfig, Pick<EngramConfig, "compressedVocabSize"> {}
 
 /**
  * The prime layout and multipliers of all layers of a model.
@@ -42,51 +35,14 @@ export type LayoutConfig =
  * ```
  */
 export function buildLayout(config: LayoutConfig, compressedVocabSize?: number): Layout {
-  const { where, layerIds, maxNgramSize, nHeads, vocabSize } = config;
-  const check = (name: string, value: number, least: number, most: number) => {
-    if (Number.isSafeInteger(value) && value >= least && value <= most) return;
-    throw new EngramError(
-      "malformed",
-      `Cannot lay out ${where}: ${name} is ${value}, wanted an integer from ${least} to ${most}`,
-      { where },
-    );
-  };
-  for (const id of layerIds) check("an engram layer id", id, 0, MAX_LAYER_ID);
-  check("engram_max_ngram_size", maxNgramSize, 2, MAX_NGRAM_SIZE);
-  check("engram_n_heads", nHeads, 1, MAX_PRIMES);
-  check("engram_vocab_size", vocabSize, 1, MAX_VOCAB_SIZE);
-  const columns = (maxNgramSize - 1) * nHeads;
-  check("the count of primes (layers × n-grams × heads)", layerIds.length * columns, 0, MAX_PRIMES);
+  const rows = rowLayout(config);
   const size = agreedSize(config, compressedVocabSize);
-  check("engram_compressed_vocab_size", size, 1, MAX_COMPRESSED_VOCAB_SIZE);
-
-  const primes = drawPrimes(layerIds.length, maxNgramSize, nHeads, vocabSize);
-  const layers = layerIds.map((layerId, i): LayerLayout => {
-    const offsets: number[] = [];
-    let rows = 0;
-    for (const prime of primes[i].flat()) {
-      offsets.push(rows);
-      rows += prime;
-    }
-    check(`the sum of layer ${layerId}'s primes`, rows, 1, Number.MAX_SAFE_INTEGER);
-    const stated = config.numEmbeddings?.[i];
-    if (stated !== undefined && stated < rows) {
-      throw new EngramError(
-        "mismatch",
-        `Cannot lay out ${where}: engram_num_embeddings of layer ${layerId} is ${stated}, ` +
-          `but its ${columns} primes sum to ${rows}`,
-        { where, hint: "One of the config's engram_ numbers is not that of the tables" },
-      );
-    }
-    return {
-      layerId,
-      primes: primes[i],
-      offsets,
-      multipliers: multipliers(layerId, maxNgramSize, size),
-      rows,
-    };
-  });
-  return { maxNgramSize, nHeads, columns, compressedVocabSize: size, layers };
+  checkLimits(config.where)("engram_compressed_vocab_size", size, 1, MAX_COMPRESSED_VOCAB_SIZE);
+  const layers = rows.layers.map((layer) => ({
+    ...layer,
+    multipliers: multipliers(layer.layerId, config.maxNgramSize, size),
+  }));
+  return { ...rows, compressedVocabSize: size, layers };
 }
 
 function agreedSize(config: LayoutConfig, given: number | undefined): number {

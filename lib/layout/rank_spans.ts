@@ -1,5 +1,5 @@
 import { EngramError } from "../errors.ts";
-import type { LayerLayout } from "./layout.ts";
+import type { LayerRowLayout } from "./layout.ts";
 
 /** Ways of splitting a table over ranks: complete heads in a row, heads dealt round, plain rows. */
 export const SPLITS = ["heads", "strided", "rows"] as const;
@@ -52,16 +52,16 @@ const MAX_RANKS = 65_536;
  *
  * @example
  * ```ts
- * import type { LayerLayout } from "./layout.ts";
+ * import type { LayerRowLayout } from "./layout.ts";
  * import { rankSpans } from "./rank_spans.ts";
  *
- * function rowsOfRank(layer: LayerLayout, tp: number, rank: number): number {
+ * function rowsOfRank(layer: LayerRowLayout, tp: number, rank: number): number {
  *   return rankSpans(layer, { tp })[rank].rows;
  * }
  * ```
  */
 export function rankSpans(
-  layer: LayerLayout,
+  layer: LayerRowLayout,
   { tp, dp = 1, split = "heads" }: RankSplit,
 ): RankSpan[] {
   const ranks = tp * dp;
@@ -78,7 +78,7 @@ export function rankSpans(
 }
 
 function columnSpan(split: "heads" | "strided") {
-  return (layer: LayerLayout, rank: number, ranks: number): RankSpan => {
+  return (layer: LayerRowLayout, rank: number, ranks: number): RankSpan => {
     const total = layer.offsets.length;
     const localColumns = Math.ceil(total / ranks);
     const columns = Array.from(
@@ -90,7 +90,7 @@ function columnSpan(split: "heads" | "strided") {
   };
 }
 
-function rowSpan(layer: LayerLayout, rank: number, ranks: number): RankSpan {
+function rowSpan(layer: LayerRowLayout, rank: number, ranks: number): RankSpan {
   const each = Math.ceil(layer.rows / ranks);
   const start = Math.min(rank * each, layer.rows);
   const end = Math.min(start + each, layer.rows);
@@ -102,7 +102,7 @@ function rowSpan(layer: LayerLayout, rank: number, ranks: number): RankSpan {
   return { rank, columns, localColumns: layer.offsets.length, ...extent(ranges, layer.rows) };
 }
 
-function columnRows(layer: LayerLayout, column: number): [number, number] {
+function columnRows(layer: LayerRowLayout, column: number): [number, number] {
   return [layer.offsets[column], layer.offsets[column + 1] ?? layer.rows];
 }
 

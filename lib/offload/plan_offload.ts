@@ -1,6 +1,6 @@
 import type { Checkpoint, EngramLayer } from "../checkpoint/checkpoint.ts";
 import { EngramError } from "../errors.ts";
-import type { Layout } from "../layout/layout.ts";
+import type { RowLayout } from "../layout/layout.ts";
 import { rankSpans, type RankSplit } from "../layout/rank_spans.ts";
 import { type FilePlan, planFile, type TensorSpec } from "../safetensors/plan_file.ts";
 import type { SourceIdentity } from "../shards/source_identity.ts";
@@ -43,7 +43,7 @@ const KNOWN_RECORD = "e4m3_e8m0_32_row264";
  */
 export function planOffload(
   checkpoint: Checkpoint,
-  layout: Layout,
+  layout: RowLayout,
   rank: OffloadRank | null,
   source: readonly SourceIdentity[],
 ): OffloadPlan {
@@ -85,7 +85,7 @@ function wholeTable({ rows }: EngramLayer): [number, number][] {
   return rows === 0 ? [] : [[0, rows]];
 }
 
-function ownRanges(layer: EngramLayer, layout: Layout, { rank, ...split }: OffloadRank) {
+function ownRanges(layer: EngramLayer, layout: RowLayout, { rank, ...split }: OffloadRank) {
   const own = layout.layers.find(({ layerId }) => layerId === layer.layerId);
   if (!own || layer.rows < own.rows) {
     throw new EngramError(

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Checkpoint } from "../checkpoint/checkpoint.ts";
-import type { Layout } from "../layout/layout.ts";
+import type { RowLayout } from "../layout/layout.ts";
 import { sourceIdentities } from "../shards/source_identity.ts";
 import { type CompareOptions, comparePacked } from "./compare_packed.ts";
 import { MANIFEST_NAME } from "./offload_manifest.ts";
@@ -26,7 +26,7 @@ export interface OffloadReport {
  */
 export async function verifyOffload(
   checkpoint: Checkpoint,
-  layout: Layout,
+  layout: RowLayout,
   folder: string,
   options: CompareOptions = {},
 ): Promise<OffloadReport> {

@@ -1,6 +1,6 @@
 import { type Checkpoint, type EngramLayer, moduleOf, tableOf } from "../checkpoint/checkpoint.ts";
 import { EngramError } from "../errors.ts";
-import type { Layout } from "../layout/layout.ts";
+import type { RowLayout } from "../layout/layout.ts";
 import { type RankSpan, rankSpans, type RankSplit } from "../layout/rank_spans.ts";
 import { type FilePlan, planFile, type TensorSpec } from "../safetensors/plan_file.ts";
 import type { Tensor } from "../safetensors/tensor.ts";
@@ -49,7 +49,7 @@ export interface ShardPlan {
  */
 export function planShards(
   checkpoint: Checkpoint,
-  layout: Layout,
+  layout: RowLayout,
   split: RankSplit,
   source: readonly SourceIdentity[],
 ): ShardPlan[] {

@@ -6,7 +6,7 @@ import type { EngramLayer } from "../checkpoint/checkpoint.ts";
 import { engramTensors } from "../checkpoint/engram_tensors.ts";
 import { tableShape } from "../checkpoint/table_shape.ts";
 import { EngramError } from "../errors.ts";
-import type { Layout } from "../layout/layout.ts";
+import type { RowLayout } from "../layout/layout.ts";
 import { rankSpans, type RankSplit } from "../layout/rank_spans.ts";
 import { openSafetensors, type SafetensorsFile } from "../safetensors/safetensors_file.ts";
 import { readManifest, type ShardManifest } from "./shard_manifest.ts";
@@ -39,7 +39,7 @@ export interface ShardSet {
  */
 export async function openShards(
   folder: string,
-  layout: Layout,
+  layout: RowLayout,
   headDim: number,
 ): Promise<ShardSet> {
   const names = shardNames(folder);
@@ -87,7 +87,7 @@ function shardNames(folder: string): string[] {
 }
 
 /** The shard's manifest, if it is that of its name's rank and of the layout's rows. */
-function checked(file: SafetensorsFile, rank: number, layout: Layout): ShardManifest {
+function checked(file: SafetensorsFile, rank: number, layout: RowLayout): ShardManifest {
   const place = file.source.name;
   const manifest = readManifest(file.metadata);
   if (!manifest) throw fault(place, "it has no manifest of this version");

@@ -4,7 +4,7 @@ import { fileError } from "../bytes/file_error.ts";
 import { openFile } from "../bytes/file_source.ts";
 import type { Checkpoint } from "../checkpoint/checkpoint.ts";
 import { EngramError } from "../errors.ts";
-import type { Layout } from "../layout/layout.ts";
+import type { RowLayout } from "../layout/layout.ts";
 import { openSafetensors } from "../safetensors/safetensors_file.ts";
 import { type CompareOptions, compareShard, type ShardFault } from "./compare_shard.ts";
 import { readManifest, type ShardManifest } from "./shard_manifest.ts";
@@ -36,7 +36,7 @@ export interface VerifyShardsOptions extends CompareOptions {
  */
 export async function verifyShards(
   checkpoint: Checkpoint,
-  layout: Layout,
+  layout: RowLayout,
   folder: string,
   { partial, ...options }: VerifyShardsOptions = {},
 ): Promise<ShardsReport> {

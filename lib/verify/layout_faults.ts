@@ -2,7 +2,7 @@ import type { EngramLayer } from "../checkpoint/checkpoint.ts";
 import { MAX_ROWS } from "../checkpoint/config_limits.ts";
 import type { EngramConfig } from "../checkpoint/engram_config.ts";
 import type { LayerFault } from "../checkpoint/find_layers.ts";
-import type { Layout } from "../layout/layout.ts";
+import type { RowLayout } from "../layout/layout.ts";
 
 /**
  * Where the config's row counts or the tables are not those of the primes: of kind `malformed`
@@ -10,7 +10,7 @@ import type { Layout } from "../layout/layout.ts";
  */
 export function layoutFaults(
   config: EngramConfig,
-  layout: Layout,
+  layout: RowLayout,
   layers: readonly EngramLayer[],
 ): LayerFault[] {
   return layout.layers.flatMap(({ layerId, rows }, i): LayerFault[] => {

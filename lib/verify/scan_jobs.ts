@@ -1,6 +1,6 @@
 import type { EngramLayer } from "../checkpoint/checkpoint.ts";
 import { SCALE_GROUP } from "../checkpoint/row_encoding.ts";
-import type { Layout } from "../layout/layout.ts";
+import type { RowLayout } from "../layout/layout.ts";
 import type { Tensor } from "../safetensors/tensor.ts";
 import type { RowBytes, ScanJob } from "./scan_job.ts";
 
@@ -8,7 +8,7 @@ import type { RowBytes, ScanJob } from "./scan_job.ts";
 const SAMPLED_ROWS = 2 ** 14;
 
 /** The jobs that together read every byte of the Engram layers' tensors. */
-export function scanJobs(layers: readonly EngramLayer[], layout: Layout | null): ScanJob[] {
+export function scanJobs(layers: readonly EngramLayer[], layout: RowLayout | null): ScanJob[] {
   return layers.flatMap((layer) => [
     ...tableJob(layer, layout),
     ...(layer.wkv ? matrixJobs(layer.layerId, layer.wkv.weight, layer.wkv.scale) : []),
@@ -17,7 +17,7 @@ export function scanJobs(layers: readonly EngramLayer[], layout: Layout | null):
   ]);
 }
 
-function tableJob(layer: EngramLayer, layout: Layout | null): ScanJob[] {
+function tableJob(layer: EngramLayer, layout: RowLayout | null): ScanJob[] {
   const { layerId, embed, encoding, rows, packed } = layer;
   if (!embed) return [];
   const { weight, scale } = embed;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { buildLayout, type LayoutConfig } from "../../lib/layout/build_layout.ts";
+import { rowLayout } from "../../lib/layout/row_layout.ts";
 
 const GOOD: LayoutConfig = {
   where: "config.json",
@@ -24,6 +25,24 @@ Deno.test("a config without the size takes the map's, and without both is refuse
   const open = { ...GOOD, compressedVocabSize: null };
   assert.deepEqual(buildLayout(open, 99_092), buildLayout(GOOD));
   assert.throws(() => buildLayout(open), { name: "EngramError", kind: "malformed" });
+});
+
+Deno.test("where rows lie follows without any compressed size, and is the layout's", () => {
+  const { compressedVocabSize: _size, ...rows } = GOOD;
+  // The released tables' rows.
+  assert.deepEqual(rowLayout(rows).layers.map((layer) => layer.rows), [384_006_168, 384_016_682]);
+  const whole = buildLayout(GOOD);
+  assert.deepEqual(rowLayout(rows), {
+    maxNgramSize: 4,
+    nHeads: 8,
+    columns: 24,
+    layers: whole.layers.map(({ multipliers: _, ...layer }) => layer),
+  });
+  assert.throws(() => rowLayout({ ...rows, numEmbeddings: [384_006_168, 384_016_681] }), {
+    kind: "mismatch",
+    message: "Cannot lay out config.json: engram_num_embeddings of layer 14 is 384016681, " +
+      "but its 24 primes sum to 384016682",
+  });
 });
 
 Deno.test("a config without layers has an empty layout", () => {
