@@ -6,6 +6,7 @@ import { evaluateTokens, KEPT } from "../evaluate_tokens.ts";
 import { LayerTables } from "../layer_tables.ts";
 import { noteCache } from "../note_cache.ts";
 import { openRunner } from "../open_runner.ts";
+import { DISK_SPACE, NATIVE_TOKENIZER, READ, REMOTE, writeWith } from "../permissions.ts";
 import { GateRecord } from "../report/gate_record.ts";
 import { openPage, writePage } from "../report/write_page.ts";
 import { rankChoice, withRankOptions } from "../rank_options.ts";
@@ -23,8 +24,10 @@ export function evalCommand() {
       summary: "Run the Engram module on a text: hash, rows, projection and gate of every layer",
       details: "Each layer adds gate * value to a residual stream, which comes from --hidden " +
         "(safetensors, layers.N.hidden BF16 [T, copies, hidden]) or is made up by --seed: " +
-        "values even over [-1, 1] that depend only on seed, layer and place (the formula is in " +
-        "the docs of SeededHidden). Dead tokens have gate 0 and pass unchanged.\n\n" +
+        "bf16 values even over [-1, 1], element i (in the order token, copy, value) of layer l being " +
+        "floor(u / 2^8) / 2^23 - 1 with u = mix(mix(mix(mix(seed) ^ l) ^ floor(i / 2^32)) ^ " +
+        "(i mod 2^32)), mix the finalizer of 32-bit murmur3. Dead tokens have gate 0 and pass " +
+        "unchanged.\n\n" +
         "Writes layers.N.gate F32 [T, copies] and layers.N.output BF16 [T, copies, hidden], with " +
         "token_ids, dead and starts; --keep adds layers.N.rows [T, columns, head_dim], " +
         "layers.N.kv [T, (copies + 1) * hidden] and layers.N.hidden. A .npy file holds the " +
@@ -41,7 +44,13 @@ export function evalCommand() {
         ["eval MODEL --text book.txt --seed 1 --html gates.html", "a page to read the gates in"],
         ["eval MODEL --text a.txt --seed 1 --keep rows,kv --out y.safetensors", "with all between"],
       ],
-      permissions: "--allow-read --allow-write (--out) --allow-ffi --allow-env (tokenizing)",
+      permissions: [
+        READ,
+        writeWith("--out and --html"),
+        DISK_SPACE,
+        NATIVE_TOKENIZER,
+        REMOTE,
+      ],
     }).argument("<checkpoint>", "folder of the model's files"),
   ))
     .option("--hidden <file>", "the stream that enters each layer")
