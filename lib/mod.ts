@@ -57,6 +57,8 @@ export { normalizeKey } from "./tokenizer/normalize_key.ts";
 export { buildTokenMap, type TokenMap } from "./tokenizer/token_map.ts";
 export { readTokenMap, writeTokenMap, type WriteTokenMapOptions } from "./tokenizer/saved_map.ts";
 
+export { encodeStream, type EncodeStreamOptions } from "./tokenizer/encode_stream.ts";
+
 export type { LayerLayout, LayerRowLayout, Layout, RowLayout } from "./layout/layout.ts";
 export { buildLayout, type LayoutConfig } from "./layout/build_layout.ts";
 export { rowLayout, type RowLayoutConfig } from "./layout/row_layout.ts";
@@ -72,7 +74,11 @@ export {
 export type { HashBatch } from "./hash/hash_batch.ts";
 export { NgramHasher } from "./hash/ngram_hasher.ts";
 export { DEAD, SlotCache } from "./hash/slot_cache.ts";
+export { RequestStream } from "./hash/request_stream.ts";
 export { StreamHasher } from "./hash/stream_hasher.ts";
+
+export type { IdChunk, IdSource } from "./arrays/id_source.ts";
+export { openIds } from "./arrays/open_ids.ts";
 
 export type { RowEncoding, RowStore } from "./table/row_store.ts";
 export { decodeRecords } from "./table/decode_rows.ts";
