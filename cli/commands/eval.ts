@@ -6,7 +6,6 @@ import { evaluateTokens, KEPT } from "../evaluate_tokens.ts";
 import { LayerTables } from "../layer_tables.ts";
 import { noteCache } from "../note_cache.ts";
 import { openRunner } from "../open_runner.ts";
-import { DISK_SPACE, NATIVE_TOKENIZER, READ, REMOTE, writeWith } from "../permissions.ts";
 import { GateRecord } from "../report/gate_record.ts";
 import { openPage, writePage } from "../report/write_page.ts";
 import { rankChoice, withRankOptions } from "../rank_options.ts";
@@ -44,13 +43,7 @@ export function evalCommand() {
         ["eval MODEL --text book.txt --seed 1 --html gates.html", "a page to read the gates in"],
         ["eval MODEL --text a.txt --seed 1 --keep rows,kv --out y.safetensors", "with all between"],
       ],
-      permissions: [
-        READ,
-        writeWith("--out and --html"),
-        DISK_SPACE,
-        NATIVE_TOKENIZER,
-        REMOTE,
-      ],
+      permissions: "--allow-read --allow-write (--out) --allow-ffi --allow-env (tokenizing)",
     }).argument("<checkpoint>", "folder of the model's files"),
   ))
     .option("--hidden <file>", "the stream that enters each layer")
