@@ -1,9 +1,11 @@
-// Eight codes of an fp8 row (e4m3fn, one ue8m0 byte for 32 of them) to bf16.
-// After the table's bindings: `codes_at(chunk, pair of words)`, `scales_at(chunk, word)`.
+// Eight codes of an fp8 row (e4m3fn, one ue8m0 byte for 32 of them) to bf16. A row is one record, its
+// codes and then its scales, so that both are on the same page and mostly in the same lines.
+// After the table's bindings: `records_at(chunk, pair of words)`.
 
 override LANES: u32; // threads that share a row: head_dim / 8
 override CHUNK_ROWS: u32; // rows in each buffer of the table
-override SCALE_BYTES: u32; // of a row
+override STRIDE: u32; // bytes from one record to the next, a multiple of 8
+override KEEPS_SUBNORMALS: bool; // whether the device widens subnormal halves exactly
 
 struct Piece {
   codes: vec2<u32>,
@@ -14,9 +16,10 @@ struct Piece {
 fn fetch(row: u32, lane: u32) -> Piece {
   let chunk = row / CHUNK_ROWS;
   let inside = row - chunk * CHUNK_ROWS;
-  let at = inside * SCALE_BYTES + lane / 4u;
-  let scale = (scales_at(chunk, at / 4u) >> (at % 4u * 8u)) & 0xffu;
-  return Piece(codes_at(chunk, inside * LANES + lane), scale);
+  let record = inside * (STRIDE / 8u);
+  let scales = records_at(chunk, record + LANES + lane / 32u);
+  let word = select(scales.x, scales.y, lane % 32u >= 16u);
+  return Piece(records_at(chunk, record + lane), (word >> (lane / 4u % 4u * 8u)) & 0xffu);
 }
 
 // Two codes' bits, at bits 20 and up of two words, to bf16. With 112 added to its exponent a code is
@@ -30,6 +33,15 @@ fn pair(first: u32, second: u32, signs: u32, factor: f32, least: f32) -> u32 {
 }
 
 fn fast(word: u32, factor: f32, least: f32) -> vec2<u32> {
+  if KEEPS_SUBNORMALS {
+    // A code's bits in a half's place are its value * 2^-8.
+    let even = unpack2x16float(((word & 0x007f007fu) << 7u) | ((word & 0x00800080u) << 8u)) * factor;
+    let odd = unpack2x16float(((word & 0x7f007f00u) >> 1u) | (word & 0x80008000u)) * factor;
+    return vec2(
+      (bitcast<u32>(even.x) >> 16u) | (bitcast<u32>(odd.x) & 0xffff0000u),
+      (bitcast<u32>(even.y) >> 16u) | (bitcast<u32>(odd.y) & 0xffff0000u),
+    );
+  }
   return vec2(
     pair(word << 20u, word << 12u, ((word << 8u) & 0x8000u) | ((word << 16u) & 0x80000000u), factor, least),
     pair(word << 4u, word >> 4u, ((word >> 8u) & 0x8000u) | (word & 0x80000000u), factor, least),

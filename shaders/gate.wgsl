@@ -1,11 +1,13 @@
-// The gate and the gated stream, where hidden is a multiple of 8. One workgroup takes one copy of
-// TOKENS tokens in turn; each thread keeps its 16 values in registers from the sums to the output.
-// After bf16.wgsl.
+// The gate and the gated stream, where hidden is a multiple of 8. One workgroup takes one copy of one
+// token; each thread keeps its 8 * VECTORS values in registers from the sums to the output.
+// Grid: copies of the first token, of the second …
+// After bf16.wgsl; written out by `unroll`.
 
 override HIDDEN: u32;
 override COPIES: u32;
-override THREADS: u32; // at least hidden / 16, a multiple of 32
-override TOKENS: u32;
+override THREADS: u32; // threads * 8 * VECTORS is at least hidden
+override EIGHTHS: u32 = HIDDEN / 8u;
+override WHOLE: bool = EIGHTHS == THREADS * $VECTORSu; // no thread without values
 
 struct Sizes {
   tokens: u32,
@@ -22,7 +24,7 @@ struct Sizes {
 @group(0) @binding(6) var<storage, read_write> out: array<vec4<u32>>; // bf16 [T, copies, hidden]
 
 var<workgroup> partial: array<vec3<f32>, THREADS>;
-var<workgroup> sums: array<vec3<f32>, 16>;
+var<workgroup> sums: array<vec3<f32>, 8>;
 
 // Σ h·scale·key, Σ h², Σ key² of the two values in a word.
 fn terms(h: u32, key: u32, scale: vec2<f32>) -> vec3<f32> {
@@ -65,70 +67,53 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) thread: u32,
 ) {
-  let eighths = HIDDEN / 8u;
-  let number = group.x + group.y * groups.x;
-  let copy = number % COPIES;
-  let first = number / COPIES * TOKENS;
-  let has_a = thread < eighths;
-  let has_b = thread + THREADS < eighths;
-  let at_a = select(0u, thread, has_a);
-  let at_b = select(0u, thread + THREADS, has_b);
-  var scale_a = array(vec4(0.0), vec4(0.0));
-  var scale_b = array(vec4(0.0), vec4(0.0));
-  if has_a {
-    let at = (copy * eighths + at_a) * 2u;
-    scale_a = array(scales[at], scales[at + 1u]);
+  let pair = group.x + group.y * groups.x;
+  let copy = pair % COPIES;
+  let token = pair / COPIES;
+  if token >= sizes.tokens {
+    return;
   }
-  if has_b {
-    let at = (copy * eighths + at_b) * 2u;
-    scale_b = array(scales[at], scales[at + 1u]);
+  let row = pair * EIGHTHS;
+  let key = (token * (COPIES + 1u) + copy) * EIGHTHS;
+  let value = (token * (COPIES + 1u) + COPIES) * EIGHTHS;
+  var sum = vec3(0.0);
+  @repeat(i, VECTORS)
+  let at$i = thread + $iu * THREADS;
+  let real$i = WHOLE || at$i < EIGHTHS;
+  var h$i = vec4(0u);
+  var k$i = vec4(0u);
+  var v$i = vec4(0u);
+  if real$i {
+    h$i = stream[row + at$i];
+    k$i = kv[key + at$i];
+    v$i = kv[value + at$i];
   }
-  for (var i = 0u; i < TOKENS; i++) {
-    let token = first + i;
-    if token >= sizes.tokens {
-      break;
-    }
-    let row = (token * COPIES + copy) * eighths;
-    let key = (token * (COPIES + 1u) + copy) * eighths;
-    let value = (token * (COPIES + 1u) + COPIES) * eighths;
-    var h_a = vec4(0u);
-    var k_a = vec4(0u);
-    var v_a = vec4(0u);
-    var h_b = vec4(0u);
-    var k_b = vec4(0u);
-    var v_b = vec4(0u);
-    if has_a {
-      h_a = stream[row + at_a];
-      k_a = kv[key + at_a];
-      v_a = kv[value + at_a];
-    }
-    if has_b {
-      h_b = stream[row + at_b];
-      k_b = kv[key + at_b];
-      v_b = kv[value + at_b];
-    }
-    partial[thread] = terms8(h_a, k_a, scale_a[0], scale_a[1]) + terms8(h_b, k_b, scale_b[0], scale_b[1]);
-    workgroupBarrier();
-    if thread < 16u {
-      var sum = partial[thread];
-      for (var j = thread + 16u; j < THREADS; j += 16u) {
-        sum += partial[j];
-      }
-      sums[thread] = sum;
-    }
-    workgroupBarrier();
-    let sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7])) +
-      (((sums[8] + sums[9]) + (sums[10] + sums[11])) + ((sums[12] + sums[13]) + (sums[14] + sums[15])));
-    let closed = sizes.masked == 1u && mask[token] == 0u;
-    let g = select(gate_of(sum), 0.0, closed);
-    if thread == 0u {
-      gates[token * COPIES + copy] = g;
-    }
-    if has_a {
-      out[row + at_a] = select(gated8(h_a, v_a, g), h_a, vec4(closed));
-    }
-    if has_b {
-      out[row + at_b] = select(gated8(h_b, v_b, g), h_b, vec4(closed));
-    }
+  @end
+  @repeat(i, VECTORS)
+  if real$i {
+    let at = (copy * EIGHTHS + at$i) * 2u;
+    sum += terms8(h$i, k$i, scales[at], scales[at + 1u]);
   }
+  @end
+  partial[thread] = sum;
+  workgroupBarrier();
+  if thread < 8u {
+    var part = vec3(0.0);
+    @repeat(j, EIGHTS)
+    part += partial[thread + $ju * 8u];
+    @end
+    sums[thread] = part;
+  }
+  workgroupBarrier();
+  let total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  let closed = sizes.masked == 1u && mask[token] == 0u;
+  let g = select(gate_of(total), 0.0, closed);
+  if thread == 0u {
+    gates[pair] = g;
+  }
+  @repeat(i, VECTORS)
+  if real$i {
+    out[row + at$i] = select(gated8(h$i, v$i, g), h$i, vec4(closed));
+  }
+  @end
 }

@@ -1,11 +1,12 @@
 // Rows of any encoding and width to bf16, by integers: one thread writes one word (two bf16).
-// After the table's bindings: `codes_at(chunk, word)`, `scales_at(chunk, word)`.
+// A row is one record: its codes, then its scales.
+// After bf16.wgsl and the table's bindings: `records_at(chunk, word)`.
 
 override KIND: u32; // 0 fp8, 1 int8, 2 bf16, 3 f16, 4 f32
 override HEAD_DIM: u32;
 override CHUNK_ROWS: u32; // rows in each buffer of the table
 override CODE_BYTES: u32; // of a row
-override SCALE_BYTES: u32;
+override STRIDE: u32; // bytes from one record to the next, a multiple of 4
 
 struct Sizes {
   values: u32, // T * local columns * head_dim
@@ -25,12 +26,17 @@ struct Sizes {
 
 const SKIP = 0x10000u;
 
-fn code_byte(chunk: u32, at: u32) -> u32 {
-  return (codes_at(chunk, at / 4u) >> (at % 4u * 8u)) & 0xffu;
+fn byte_at(chunk: u32, at: u32) -> u32 {
+  return (records_at(chunk, at / 4u) >> (at % 4u * 8u)) & 0xffu;
 }
 
-fn scale_byte(chunk: u32, at: u32) -> u32 {
-  return (scales_at(chunk, at / 4u) >> (at % 4u * 8u)) & 0xffu;
+fn half_at(chunk: u32, at: u32) -> u32 {
+  return byte_at(chunk, at) | (byte_at(chunk, at + 1u) << 8u);
+}
+
+// A word at any byte: codes of an odd width leave scales where they end.
+fn word_at(chunk: u32, at: u32) -> u32 {
+  return half_at(chunk, at) | (half_at(chunk, at + 2u) << 16u);
 }
 
 // significand * 2^(exponent - 149) as float32 bits rounded to nearest even; 1 <= significand < 2^32.
@@ -134,25 +140,23 @@ fn value(at: u32) -> u32 {
   }
   let chunk = (row - sizes.first) / CHUNK_ROWS;
   let inside = (row - sizes.first) % CHUNK_ROWS;
-  let codes = inside * CODE_BYTES;
-  let scales = inside * SCALE_BYTES;
+  let codes = inside * STRIDE;
+  let scales = codes + CODE_BYTES;
   switch KIND {
     case 0u: {
-      return narrow(fp8(code_byte(chunk, codes + i), scale_byte(chunk, scales + i / 32u)));
+      return narrow(fp8(byte_at(chunk, codes + i), byte_at(chunk, scales + i / 32u)));
     }
     case 1u: {
-      let scale = scales_at(chunk, scales / 4u + i / 32u);
-      return narrow(int8(code_byte(chunk, codes + i), scale));
+      return narrow(int8(byte_at(chunk, codes + i), word_at(chunk, scales + i / 32u * 4u)));
     }
     case 2u: {
-      return code_byte(chunk, codes + 2u * i) | (code_byte(chunk, codes + 2u * i + 1u) << 8u);
+      return half_at(chunk, codes + 2u * i);
     }
     case 3u: {
-      let low = code_byte(chunk, codes + 2u * i);
-      return narrow(half(low | (code_byte(chunk, codes + 2u * i + 1u) << 8u)));
+      return narrow(half(half_at(chunk, codes + 2u * i)));
     }
     default: {
-      return narrow(codes_at(chunk, codes / 4u + i));
+      return narrow(word_at(chunk, codes + 4u * i));
     }
   }
 }

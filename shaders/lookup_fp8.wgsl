@@ -1,13 +1,16 @@
-// fp8 rows to bf16, in the order of the ids. A thread has two rows on the way at a time. Grid:
-// workgroups of 256 threads. After fp8_rows.wgsl.
+// fp8 rows to bf16, in the order of the ids. A thread has PIECES rows on the way at a time.
+// After fp8_rows.wgsl; written out by `unroll`.
+
+override GROUP: u32; // threads of a workgroup
+override COLUMNS: u32; // of the ids
+override LOCAL: u32; // columns served
+override ALL: bool; // the columns served are all, in order
 
 struct Sizes {
   rows_out: u32, // T * local columns
-  columns: u32, // of the ids
-  local: u32, // columns served
   row_start: u32, // global number of the first row held
   rows: u32, // rows held
-  first: u32, // rows held here: [first, first + CHUNK_ROWS * chunks)
+  first: u32, // rows held here: [first, end)
   end: u32,
   zeros: u32, // 1: rows held nowhere are written as zeros
 }
@@ -25,39 +28,42 @@ fn row_of(at: u32) -> u32 {
   if at >= sizes.rows_out {
     return SKIP;
   }
-  let column = local[at % sizes.local];
-  if column < sizes.columns {
-    // A foreign or negative id wraps to a large number.
-    let row = ids[at / sizes.local * sizes.columns + column] - sizes.row_start;
-    if row < sizes.rows {
-      return select(SKIP, row, row >= sizes.first && row < sizes.end);
+  var place = at;
+  if !ALL {
+    let column = local[at % LOCAL];
+    if column >= COLUMNS {
+      return select(SKIP, NONE, sizes.zeros == 1u);
     }
+    place = at / LOCAL * COLUMNS + column;
   }
-  return select(SKIP, NONE, sizes.zeros == 1u);
+  // A foreign or negative id wraps to a large number.
+  let row = ids[place] - sizes.row_start;
+  if row >= sizes.rows {
+    return select(SKIP, NONE, sizes.zeros == 1u);
+  }
+  return select(SKIP, row, row >= sizes.first && row < sizes.end);
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(GROUP)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) thread: u32,
 ) {
-  let first = (group.x + group.y * groups.x) * 512u + thread;
-  let second = first + 256u;
-  let row_a = row_of(first / LANES);
-  let row_b = row_of(second / LANES);
-  var a = Piece(vec2(0u), 0u);
-  var b = Piece(vec2(0u), 0u);
-  if row_a < NONE {
-    a = fetch(row_a - sizes.first, first % LANES);
+  let first = (group.x + group.y * groups.x) * GROUP * $PIECESu + thread;
+  @repeat(i, PIECES)
+  let at$i = first + $iu * GROUP;
+  let row$i = row_of(at$i / LANES);
+  @end
+  @repeat(i, PIECES)
+  var piece$i = Piece(vec2(0u), 0u);
+  if row$i < NONE {
+    piece$i = fetch(row$i - sizes.first, at$i % LANES);
   }
-  if row_b < NONE {
-    b = fetch(row_b - sizes.first, second % LANES);
+  @end
+  @repeat(i, PIECES)
+  if row$i != SKIP {
+    out[at$i] = decode(piece$i);
   }
-  if row_a != SKIP {
-    out[first] = decode(a);
-  }
-  if row_b != SKIP {
-    out[second] = decode(b);
-  }
+  @end
 }

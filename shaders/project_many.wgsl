@@ -14,9 +14,9 @@ struct Sizes {
 @group(0) @binding(4) var<storage, read_write> out: array<vec2<u32>>; // bf16 [T, out_words * 2]
 
 // [16 inputs, 128 outputs or tokens], four values a vector; a line is longer by one for the banks.
-const LINE = 33u;
-var<workgroup> weight_tile: array<vec4<f32>, 16u * LINE>;
-var<workgroup> token_tile: array<vec4<f32>, 16u * LINE>;
+// Nested, because WGSL checks an index that is not a constant at every use: so only the inner one is.
+var<workgroup> weight_tile: array<array<vec4<f32>, 33>, 16>;
+var<workgroup> token_tile: array<array<vec4<f32>, 33>, 16>;
 
 fn four_inputs(at: u32, quad: u32) -> vec4<f32> {
   let words = rows[at + quad];
@@ -41,7 +41,6 @@ fn main(
   let loads_weights = thread < 128u;
   let quad = thread % 4u;
   let lines = thread % 128u / 4u;
-  let put = quad * 4u * LINE + lines;
   // Rows and tokens past the end repeat the last one, and are not written.
   @repeat(i, 4)
   let row$i = min(feature + lines * 4u + $iu, sizes.features - 1u);
@@ -62,23 +61,23 @@ fn main(
       let w$i = decode_four(row$i, k, quad) * scale_of(row$i, k);
       @end
       @repeat(i, 4)
-      weight_tile[put + $iu * LINE] = vec4(w0[$i], w1[$i], w2[$i], w3[$i]);
+      weight_tile[quad * 4u + $iu][lines] = vec4(w0[$i], w1[$i], w2[$i], w3[$i]);
       @end
     } else {
       @repeat(i, 4)
       let x$i = four_inputs(source$i, k * 4u);
       @end
       @repeat(i, 4)
-      token_tile[put + $iu * LINE] = vec4(x0[$i], x1[$i], x2[$i], x3[$i]);
+      token_tile[quad * 4u + $iu][lines] = vec4(x0[$i], x1[$i], x2[$i], x3[$i]);
       @end
     }
     workgroupBarrier();
     @repeat(i, 16)
     {
-      let wa = weight_tile[$iu * LINE + across];
-      let wb = weight_tile[$iu * LINE + 16u + across];
-      let ta = token_tile[$iu * LINE + down];
-      let tb = token_tile[$iu * LINE + 16u + down];
+      let wa = weight_tile[$i][across];
+      let wb = weight_tile[$i][16u + across];
+      let ta = token_tile[$i][down];
+      let tb = token_tile[$i][16u + down];
       @repeat(t, 4)
       left$t = fma(wa, vec4(ta[$t]), left$t);
       right$t = fma(wb, vec4(ta[$t]), right$t);

@@ -1,7 +1,10 @@
-// Counts the rows of a lookup in each bucket of BUCKET_ROWS rows of the table; rows held nowhere go
-// to the last bucket. One thread a row of the output.
+// Counts the rows of a lookup on each page of the table; rows held nowhere go
+// to a bucket behind the last page's. One thread a row of the output.
 
-override BUCKET_ROWS: u32;
+override CHUNK_ROWS: u32; // rows in each buffer of the table
+override CHUNK_PAGES: u32; // pages of each buffer
+override STRIDE: u32; // bytes from one record to the next
+override PAGE_BYTES: u32;
 
 struct Sizes {
   rows_out: u32, // T * local columns
@@ -33,7 +36,7 @@ fn main(
     // A foreign or negative id wraps to a large number.
     let row = ids[at / sizes.local * sizes.columns + column] - sizes.row_start;
     if row < sizes.rows {
-      bucket = row / BUCKET_ROWS;
+      bucket = row / CHUNK_ROWS * CHUNK_PAGES + row % CHUNK_ROWS * STRIDE / PAGE_BYTES;
     }
   }
   atomicAdd(&counts[bucket], 1u);

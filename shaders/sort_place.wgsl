@@ -1,7 +1,10 @@
 // Lists the rows of a lookup bucket by bucket: (row of the table, row of the output). Rows held
 // nowhere come last, as row 2^32 - 1. One thread a row of the output.
 
-override BUCKET_ROWS: u32;
+override CHUNK_ROWS: u32; // rows in each buffer of the table
+override CHUNK_PAGES: u32; // pages of each buffer
+override STRIDE: u32; // bytes from one record to the next
+override PAGE_BYTES: u32;
 
 struct Sizes {
   rows_out: u32, // T * local columns
@@ -34,7 +37,7 @@ fn main(
   if column < sizes.columns {
     let row = ids[at / sizes.local * sizes.columns + column] - sizes.row_start;
     if row < sizes.rows {
-      bucket = row / BUCKET_ROWS;
+      bucket = row / CHUNK_ROWS * CHUNK_PAGES + row % CHUNK_ROWS * STRIDE / PAGE_BYTES;
       held = row;
     }
   }

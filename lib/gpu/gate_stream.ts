@@ -6,11 +6,12 @@ import type { GateWeights } from "../engram/kernels.ts";
 import { widenBf16 } from "../table/bf16.ts";
 import type { GpuDevice } from "./gpu_device.ts";
 import { type Dispatch, gridOf } from "./kernel.ts";
+import { unroll } from "./unroll.ts";
 
-/** Values a thread of the fast kernel keeps. */
-const VALUES = 16;
-/** Tokens a workgroup of the fast kernel takes in turn, so that it reads the weights once. */
-const TOKENS = 4;
+/** Threads of a workgroup of the fast kernel: few, so that many workgroups overlap. */
+const THREADS = 128;
+/** Vectors of eight values that one of its threads can keep in registers. */
+const MOST_VECTORS = 8;
 
 /** What a gate reads and writes, all on the GPU. */
 export interface GateBuffers {
@@ -35,11 +36,19 @@ export class GateStream {
   readonly #scales: GPUBuffer;
   readonly #fast: boolean;
   readonly #threads: number;
+  readonly #vectors: number;
 
-  private constructor(weights: GateWeights, scales: GPUBuffer, fast: boolean, threads: number) {
+  private constructor(
+    weights: GateWeights,
+    scales: GPUBuffer,
+    fast: boolean,
+    vectors: number,
+    threads: number,
+  ) {
     this.#weights = weights;
     this.#scales = scales;
     this.#fast = fast;
+    this.#vectors = vectors;
     this.#threads = threads;
   }
 
@@ -47,7 +56,9 @@ export class GateStream {
   static async create(gpu: GpuDevice, weights: GateWeights): Promise<GateStream> {
     const k = widenBf16(weights.k);
     const products = widenBf16(weights.q).map((q, i) => q * k[i]);
-    const threads = Math.ceil(weights.hidden / VALUES / 32) * 32;
+    const eighths = weights.hidden / 8;
+    const vectors = Math.min(MOST_VECTORS, Math.ceil(eighths / THREADS));
+    const threads = Math.ceil(eighths / vectors / 32) * 32;
     const most = Math.min(
       gpu.limits.maxComputeInvocationsPerWorkgroup,
       gpu.limits.maxComputeWorkgroupSizeX,
@@ -55,7 +66,13 @@ export class GateStream {
       Math.floor(gpu.limits.maxComputeWorkgroupStorageSize / 16) - 16,
     );
     const fast = weights.hidden % 8 === 0 && threads <= most;
-    return new GateStream(weights, await gpu.upload(products, "gate weights"), fast, threads);
+    return new GateStream(
+      weights,
+      await gpu.upload(products, "gate weights"),
+      fast,
+      vectors,
+      threads,
+    );
   }
 
   /** The dispatches of one batch. */
@@ -70,12 +87,12 @@ export class GateStream {
       return [{
         kernel: {
           name: "gate",
-          source: `${bf16}\n${gate}`,
-          constants: { HIDDEN: hidden, COPIES: copies, THREADS: this.#threads, TOKENS },
+          source: `${bf16}\n${unroll(gate, { VECTORS: this.#vectors, EIGHTS: this.#threads / 8 })}`,
+          constants: { HIDDEN: hidden, COPIES: copies, THREADS: this.#threads },
         },
         uniforms: [tokens, masked, epsBits],
         buffers: [stream, kv, this.#scales, masks, gates, output],
-        grid: gridOf(Math.ceil(tokens / TOKENS) * copies),
+        grid: gridOf(tokens * copies),
       }];
     }
     const constants = { HIDDEN: hidden, COPIES: copies };

@@ -108,6 +108,7 @@ export class GpuKernels implements Kernels {
           columns,
           local: columnsBuffer,
           localCount: local.length,
+          all: local.length === columns && local.every((column, i) => column === i),
           tokens: count,
           out,
         }),

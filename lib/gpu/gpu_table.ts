@@ -2,22 +2,24 @@ import type { KernelTable } from "../engram/kernels.ts";
 import type { RowEncoding } from "../table/row_store.ts";
 import type { GpuDevice } from "./gpu_device.ts";
 import { type Dispatch, gridOf } from "./kernel.ts";
-import { hasFastKernel, OWN_BINDINGS, plainLookup } from "./table_source.ts";
+import { keepsSubnormals } from "./subnormals.ts";
+import {
+  anyLookup,
+  hasFastKernel,
+  OWN_BINDINGS,
+  PLAIN_GROUP,
+  plainLookup,
+} from "./table_source.ts";
+
+/** Bytes of records put together on the host at a time. */
+const PIECE_BYTES = 2 ** 24;
 
 /** How a table is split over buffers. */
 export interface Split {
   /** Rows in each buffer but the last. */
   readonly chunkRows: number;
-  /** Buffers of codes (and as many of scales) that one dispatch reads. */
+  /** Buffers that one dispatch reads. */
   readonly chunksPerDispatch: number;
-}
-
-/** One buffer of codes and one of scales. */
-export interface TableChunk {
-  /** [rows, codeBytes]. */
-  readonly codes: GPUBuffer;
-  /** [rows, scaleBytes]; any buffer where rows have no scales. */
-  readonly scales: GPUBuffer;
 }
 
 /** What a lookup reads and writes, all on the GPU. */
@@ -30,6 +32,8 @@ export interface LookupBuffers {
   readonly local: GPUBuffer;
   /** How many. */
   readonly localCount: number;
+  /** Whether these are all columns, in order. */
+  readonly all: boolean;
   /** T. */
   readonly tokens: number;
   /** bf16 [T, localCount, headDim]. */
@@ -46,22 +50,28 @@ export class GpuTable {
   readonly rows: number;
   /** The split. */
   readonly split: Split;
+  /** Bytes from one record (codes, then scales) to the next. */
+  readonly stride: number;
   /** The buffers. */
-  readonly chunks: readonly TableChunk[];
+  readonly chunks: readonly GPUBuffer[];
+  /** Whether the device widens subnormal halves exactly, which makes decoding shorter. */
+  readonly subnormals: boolean;
 
-  /** A table of buffers that hold its rows already, or will before the first lookup. */
-  constructor(
+  private constructor(
     encoding: RowEncoding,
     rowStart: number,
     rows: number,
     split: Split,
-    chunks: readonly TableChunk[],
+    chunks: readonly GPUBuffer[],
+    subnormals: boolean,
   ) {
     this.encoding = encoding;
     this.rowStart = rowStart;
     this.rows = rows;
     this.split = split;
+    this.stride = strideOf(encoding);
     this.chunks = chunks;
+    this.subnormals = subnormals;
   }
 
   /** Allocates the buffers of a table, unfilled. Frees them again when not all fit. */
@@ -72,49 +82,56 @@ export class GpuTable {
     rows: number,
     split: Split = splitOf(gpu.limits, encoding),
   ): Promise<GpuTable> {
-    const chunks: TableChunk[] = [];
+    const chunks: GPUBuffer[] = [];
     try {
       for (let row = 0; row < Math.max(1, rows); row += split.chunkRows) {
         const count = Math.min(split.chunkRows, rows - row);
-        const codes = await gpu.buffer(count * encoding.codeBytes, "table codes");
-        const scales = encoding.scaleBytes > 0
-          ? await gpu.buffer(count * encoding.scaleBytes, "table scales")
-          : codes;
-        chunks.push({ codes, scales });
+        chunks.push(await gpu.buffer(count * strideOf(encoding), "table"));
       }
     } catch (error) {
-      for (const chunk of chunks) destroyChunk(chunk);
+      for (const chunk of chunks) chunk.destroy();
       throw error;
     }
-    return new GpuTable(encoding, rowStart, rows, split, chunks);
+    const subnormals = await keepsSubnormals(gpu);
+    return new GpuTable(encoding, rowStart, rows, split, chunks, subnormals);
   }
 
   /** Copies a table to the GPU. */
   static async upload(gpu: GpuDevice, table: KernelTable, split?: Split): Promise<GpuTable> {
-    const { encoding, rowStart, rows, codes, scales } = table;
-    const made = await GpuTable.allocate(gpu, encoding, rowStart, rows, split);
-    made.chunks.forEach((chunk, i) => {
-      const first = i * made.split.chunkRows;
-      const end = Math.min(rows, first + made.split.chunkRows);
-      gpu.write(
-        chunk.codes,
-        0,
-        codes.subarray(first * encoding.codeBytes, end * encoding.codeBytes),
-      );
-      if (encoding.scaleBytes > 0) {
-        gpu.write(
-          chunk.scales,
-          0,
-          scales.subarray(first * encoding.scaleBytes, end * encoding.scaleBytes),
-        );
+    const { encoding: { codeBytes, scaleBytes }, rowStart, rows, codes, scales } = table;
+    const made = await GpuTable.allocate(gpu, table.encoding, rowStart, rows, split);
+    const piece = Math.max(1, Math.floor(PIECE_BYTES / made.stride));
+    for (let first = 0; first < rows; first += piece) {
+      const count = Math.min(piece, rows - first);
+      const records = new Uint8Array(count * made.stride);
+      for (let i = 0; i < count; i++) {
+        const row = first + i;
+        const at = i * made.stride;
+        records.set(codes.subarray(row * codeBytes, (row + 1) * codeBytes), at);
+        records.set(scales.subarray(row * scaleBytes, (row + 1) * scaleBytes), at + codeBytes);
       }
-    });
+      made.write(gpu, first, records);
+    }
     return made;
+  }
+
+  /** Writes records, {@linkcode stride} bytes each, from row `first` (of those held) on. */
+  write(gpu: GpuDevice, first: number, records: Uint8Array): void {
+    const { chunkRows } = this.split;
+    const count = records.length / this.stride;
+    for (let done = 0; done < count;) {
+      const chunk = Math.floor((first + done) / chunkRows);
+      const inside = (first + done) % chunkRows;
+      const some = Math.min(count - done, chunkRows - inside);
+      const bytes = records.subarray(done * this.stride, (done + some) * this.stride);
+      gpu.write(this.chunks[chunk], inside * this.stride, bytes);
+      done += some;
+    }
   }
 
   /** Bytes on the GPU. */
   get bytes(): number {
-    return this.rows * this.encoding.recordBytes;
+    return this.rows * this.stride;
   }
 
   /** The dispatches of one lookup; all rows of the output are written. */
@@ -124,29 +141,30 @@ export class GpuTable {
     const fast = hasFastKernel(this.encoding);
     const rowsOut = buffers.tokens * buffers.localCount;
     const { headDim } = this.encoding;
-    const threads = fast ? rowsOut * headDim / 8 / 2 : Math.ceil(rowsOut * headDim / 2);
+    const groups = fast
+      ? Math.ceil(rowsOut * headDim / 8 / PLAIN_GROUP)
+      : Math.ceil(rowsOut * headDim / 2 / 256);
     for (let from = 0; from < this.chunks.length; from += chunksPerDispatch) {
       const chunks = this.chunks.slice(from, from + chunksPerDispatch);
+      const held = [
+        this.rowStart,
+        this.rows,
+        from * chunkRows,
+        Math.min(this.rows, (from + chunks.length) * chunkRows),
+        from === 0 ? 1 : 0,
+      ];
       dispatches.push({
-        kernel: plainLookup(this.encoding, chunks.length, chunkRows),
-        uniforms: [
-          fast ? rowsOut : rowsOut * headDim,
-          buffers.columns,
-          buffers.localCount,
-          this.rowStart,
-          this.rows,
-          from * chunkRows,
-          Math.min(this.rows, (from + chunks.length) * chunkRows),
-          from === 0 ? 1 : 0,
-        ],
+        kernel: fast ? plainLookup(this, chunks.length, buffers) : anyLookup(this, chunks.length),
+        uniforms: fast
+          ? [rowsOut, ...held]
+          : [rowsOut * headDim, buffers.columns, buffers.localCount, ...held],
         buffers: [
           buffers.ids,
           buffers.local,
           buffers.out,
-          ...chunks.map((chunk) => chunk.codes),
-          ...(this.encoding.scaleBytes > 0 ? chunks.map((chunk) => chunk.scales) : []),
+          ...chunks,
         ],
-        grid: gridOf(Math.ceil(threads / 256)),
+        grid: gridOf(groups),
       });
     }
     return dispatches;
@@ -154,25 +172,25 @@ export class GpuTable {
 
   /** Frees the buffers. */
   destroy(): void {
-    for (const chunk of this.chunks) destroyChunk(chunk);
+    for (const chunk of this.chunks) chunk.destroy();
   }
 }
 
 /** The largest buffers and the most bindings the device takes. */
 export function splitOf(limits: GPUSupportedLimits, encoding: RowEncoding): Split {
   const bytes = Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize);
-  const widest = Math.max(encoding.codeBytes, encoding.scaleBytes);
   const bindings = Math.min(
     limits.maxStorageBuffersPerShaderStage - OWN_BINDINGS.plain + 1,
     limits.maxBindingsPerBindGroup - OWN_BINDINGS.plain,
   );
   return {
-    chunkRows: Math.floor((bytes - 16) / widest),
-    chunksPerDispatch: Math.max(1, Math.floor(bindings / 2)),
+    chunkRows: Math.floor((bytes - 16) / strideOf(encoding)),
+    chunksPerDispatch: Math.max(1, bindings),
   };
 }
 
-function destroyChunk({ codes, scales }: TableChunk): void {
-  codes.destroy();
-  if (scales !== codes) scales.destroy();
+/** Records start where their first codes can be loaded at once. */
+export function strideOf(encoding: RowEncoding): number {
+  const step = hasFastKernel(encoding) ? 8 : 4;
+  return Math.ceil(encoding.recordBytes / step) * step;
 }

@@ -1,6 +1,8 @@
 import bf16 from "../../shaders/bf16.wgsl" with { type: "text" };
+import dot16 from "../../shaders/dot16.wgsl" with { type: "text" };
 import few from "../../shaders/project_few.wgsl" with { type: "text" };
 import many from "../../shaders/project_many.wgsl" with { type: "text" };
+import project from "../../shaders/project_one.wgsl" with { type: "text" };
 import bf16Weights from "../../shaders/weights_bf16.wgsl" with { type: "text" };
 import fp8Weights from "../../shaders/weights_fp8.wgsl" with { type: "text" };
 import type { Bf16, ProjectionWeights } from "../engram/kernels.ts";
@@ -18,16 +20,20 @@ const OUT_STEP = 8;
 /** A block of the tiled kernel: outputs and tokens. */
 const TILE = 128;
 /** Tokens from which the tiled kernel is the faster one. */
-const MANY_TOKENS = 65;
+const MANY_TOKENS = 81;
 
-/** How a kernel for few tokens cuts the work, by the tokens it serves. */
+/** How the kernels for few tokens cut the work, by the tokens they serve: as was fastest on an H200. */
+const ONE = { tokens: 1, rows: 2, warps: 8, steps: 3 } as const;
 const FEW = [
-  { tokens: 1, rows: 2, warps: 4 },
-  { tokens: 2, rows: 2, warps: 4 },
+  { tokens: 2, rows: 4, warps: 4 },
   { tokens: 4, rows: 4, warps: 4 },
   { tokens: 8, rows: 4, warps: 4 },
   { tokens: 16, rows: 4, warps: 4 },
 ] as const;
+/** A software adapter takes seconds to compile what is written out for more tokens than this. */
+const SOFTWARE_TOKENS = 4;
+/** Inputs of the kernel for one token must fit workgroup memory beside its sums. */
+const INPUT_BYTES = 2 ** 15 - 4096;
 
 /** Outputs [first, first + features) of a weight: as many as one binding holds. */
 interface Part {
@@ -46,6 +52,7 @@ export class Projection {
   /** Whether weights are read as fp8. */
   readonly fp8: boolean;
   readonly #parts: readonly Part[];
+  readonly #shapes: readonly (typeof FEW)[number][];
   readonly #prefix: string;
   readonly #constants: Readonly<Record<string, number>>;
 
@@ -54,11 +61,13 @@ export class Projection {
     parts: readonly Part[],
     fp8: boolean,
     subnormals: boolean,
+    software: boolean,
   ) {
     this.inStride = roundUp(inFeatures, VECTOR);
     this.outStride = roundUp(outFeatures, OUT_STEP);
     this.fp8 = fp8;
     this.#parts = parts;
+    this.#shapes = FEW.filter((shape) => !software || shape.tokens <= SOFTWARE_TOKENS);
     this.#prefix = `${bf16}\n${fp8 ? fp8Weights : bf16Weights}`;
     this.#constants = {
       ROW_VECTORS: this.inStride / VECTOR,
@@ -99,24 +108,58 @@ export class Projection {
         scales: await gpu.upload(scales, "wkv scales"),
       });
     }
-    return new Projection(weights, parts, fp8, fp8 && await keepsSubnormals(gpu));
+    const subnormals = fp8 && await keepsSubnormals(gpu);
+    return new Projection(weights, parts, fp8, subnormals, gpu.software);
   }
 
   /** bf16 [tokens, outStride] of bf16 rows [tokens, inStride]. */
   dispatches(rows: GPUBuffer, out: GPUBuffer, tokens: number): Dispatch[] {
-    const many = tokens >= MANY_TOKENS;
-    const shape = FEW.find((shape) => tokens <= shape.tokens) ?? FEW[FEW.length - 1];
-    const kernel = many ? this.#many() : this.#few(shape);
+    const { kernel, outputs, tokens: step } = this.#cut(tokens);
     return this.#parts.map((part) => ({
       kernel,
       uniforms: [tokens, part.features, part.first / 2, this.outStride / 2],
       buffers: [part.codes, part.scales, rows, out],
-      grid: many ? [Math.ceil(part.features / TILE), Math.ceil(tokens / TILE), 1] : [
-        Math.ceil(part.features / (shape.rows * shape.warps)),
-        Math.ceil(tokens / shape.tokens),
-        1,
-      ],
+      grid: [Math.ceil(part.features / outputs), Math.ceil(tokens / step), 1],
     }));
+  }
+
+  /** The kernel for so many tokens, and the outputs and tokens a workgroup of it makes. */
+  #cut(tokens: number): { kernel: Kernel; outputs: number; tokens: number } {
+    if (tokens >= MANY_TOKENS) {
+      const kernel = this.#kernel("project_many", unroll(many), {});
+      return { kernel, outputs: TILE, tokens: TILE };
+    }
+    if (tokens === 1 && 2 * this.inStride <= INPUT_BYTES) {
+      const sizes = {
+        TOKENS: ONE.tokens,
+        ROWS: ONE.rows,
+        HALF_ROWS: ONE.rows / 2,
+        STEPS: ONE.steps,
+      };
+      const kernel = this.#kernel("project_one", `${dot16}\n${unroll(project, sizes)}`, {
+        WARPS: ONE.warps,
+      });
+      return { kernel, outputs: ONE.rows * ONE.warps, tokens: ONE.tokens };
+    }
+    const shape = this.#shapes.find((shape) => tokens <= shape.tokens) ?? this.#shapes.at(-1)!;
+    const sizes = {
+      TOKENS: shape.tokens,
+      ROWS: shape.rows,
+      HALF_ROWS: shape.rows / 2,
+      SHARE: 2 * shape.tokens / shape.warps,
+    };
+    const kernel = this.#kernel("project_few", `${dot16}\n${unroll(few, sizes)}`, {
+      WARPS: shape.warps,
+    });
+    return { kernel, outputs: shape.rows * shape.warps, tokens: shape.tokens };
+  }
+
+  #kernel(name: string, source: string, constants: Record<string, number>): Kernel {
+    return {
+      name,
+      source: `${this.#prefix}\n${source}`,
+      constants: { ...this.#constants, ...constants },
+    };
   }
 
   /** Frees the weights. */
@@ -125,23 +168,6 @@ export class Projection {
       codes.destroy();
       scales.destroy();
     }
-  }
-
-  #few({ tokens, rows, warps }: (typeof FEW)[number]): Kernel {
-    const sizes = { TOKENS: tokens, ROWS: rows, HALF_ROWS: rows / 2 };
-    return {
-      name: "project_few",
-      source: `${this.#prefix}\n${unroll(few, sizes)}`,
-      constants: { ...this.#constants, WARPS: warps },
-    };
-  }
-
-  #many(): Kernel {
-    return {
-      name: "project_many",
-      source: `${this.#prefix}\n${unroll(many)}`,
-      constants: this.#constants,
-    };
   }
 }
 

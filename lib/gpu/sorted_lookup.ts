@@ -4,14 +4,12 @@ import sortScan from "../../shaders/sort_scan.wgsl" with { type: "text" };
 import type { GpuDevice } from "./gpu_device.ts";
 import type { GpuTable, LookupBuffers } from "./gpu_table.ts";
 import { type Dispatch, gridOf } from "./kernel.ts";
-import { hasFastKernel, sortedLookup } from "./table_source.ts";
+import { hasFastKernel, PAGE_BYTES, SORTED_GROUP, sortedLookup } from "./table_source.ts";
 
-/** A Vulkan allocation comes in pages of 2 MiB, and a miss of the page cache costs as much as 8 KiB. */
-const PAGE_BYTES = 2 ** 21;
 /** Tables up to this size fit the page cache, in which order does not matter. */
 export const CACHED_PAGES_BYTES = 8e9;
-/** Passes of a workgroup over the order: it stays on a page until it is done with it. */
-const RUN = 4;
+/** Turns of a workgroup over the order: it stays on a page until it is done with it. */
+const TURNS = 1;
 
 /**
  * Lookup in a table with more pages than the GPU's page cache: the rows are listed page by page
@@ -20,17 +18,17 @@ const RUN = 4;
 export class SortedLookup {
   readonly #table: GpuTable;
   readonly #buckets: number;
-  readonly #bucketRows: number;
-  readonly #run: number;
+  readonly #turns: number;
+  readonly #pageBytes: number;
   readonly #counts: GPUBuffer;
   readonly #places: GPUBuffer;
   readonly #order: GPUBuffer;
 
-  private constructor(table: GpuTable, bucketRows: number, run: number, buffers: GPUBuffer[]) {
+  private constructor(table: GpuTable, turns: number, pageBytes: number, buffers: GPUBuffer[]) {
     this.#table = table;
-    this.#bucketRows = bucketRows;
-    this.#buckets = bucketsOf(table, bucketRows);
-    this.#run = run;
+    this.#turns = turns;
+    this.#pageBytes = pageBytes;
+    this.#buckets = bucketsOf(table, pageBytes);
     [this.#counts, this.#places, this.#order] = buffers;
   }
 
@@ -45,10 +43,10 @@ export class SortedLookup {
     gpu: GpuDevice,
     table: GpuTable,
     rowsOut: number,
-    { run = RUN, bucketRows = Math.max(1, Math.floor(PAGE_BYTES / table.encoding.codeBytes)) } = {},
+    { turns = TURNS, pageBytes = PAGE_BYTES } = {},
   ): Promise<SortedLookup> {
-    const buckets = bucketsOf(table, bucketRows);
-    return new SortedLookup(table, bucketRows, run, [
+    const buckets = bucketsOf(table, pageBytes);
+    return new SortedLookup(table, turns, pageBytes, [
       await gpu.buffer(4 * buckets, "bucket counts"),
       await gpu.buffer(4 * buckets, "bucket places"),
       await gpu.buffer(8 * rowsOut, "row order"),
@@ -57,10 +55,15 @@ export class SortedLookup {
 
   /** The dispatches of one lookup; all rows of the output are written. */
   lookup(buffers: LookupBuffers): Dispatch[] {
-    const { encoding, rowStart, rows, split, chunks } = this.#table;
+    const { encoding, rowStart, rows, split, stride, chunks } = this.#table;
     const rowsOut = buffers.tokens * buffers.localCount;
     const sizes = [rowsOut, buffers.columns, buffers.localCount, rowStart, rows, this.#buckets];
-    const constants = { BUCKET_ROWS: this.#bucketRows };
+    const constants = {
+      CHUNK_ROWS: split.chunkRows,
+      CHUNK_PAGES: pagesOf(this.#table, this.#pageBytes),
+      STRIDE: stride,
+      PAGE_BYTES: this.#pageBytes,
+    };
     const dispatches: Dispatch[] = [
       {
         kernel: { name: "sort_count", source: sortCount, constants },
@@ -81,11 +84,11 @@ export class SortedLookup {
         grid: gridOf(Math.ceil(rowsOut / 256)),
       },
     ];
-    const threads = rowsOut * encoding.headDim / 8;
+    const pieces = rowsOut * encoding.headDim / 8;
     for (let from = 0; from < chunks.length; from += split.chunksPerDispatch) {
       const some = chunks.slice(from, from + split.chunksPerDispatch);
       dispatches.push({
-        kernel: sortedLookup(encoding, some.length, split.chunkRows, this.#run),
+        kernel: sortedLookup(this.#table, some.length, this.#turns, this.#pageBytes),
         uniforms: [
           rowsOut,
           from * split.chunkRows,
@@ -95,10 +98,9 @@ export class SortedLookup {
         buffers: [
           this.#order,
           buffers.out,
-          ...some.map((chunk) => chunk.codes),
-          ...some.map((chunk) => chunk.scales),
+          ...some,
         ],
-        grid: gridOf(Math.ceil(threads / 512 / this.#run)),
+        grid: gridOf(Math.ceil(pieces / SORTED_GROUP / this.#turns)),
       });
     }
     return dispatches;
@@ -110,7 +112,12 @@ export class SortedLookup {
   }
 }
 
+/** Pages of each of the table's buffers. */
+function pagesOf({ split, stride }: GpuTable, pageBytes: number): number {
+  return Math.ceil(split.chunkRows * stride / pageBytes);
+}
+
 /** One bucket a page, and one for rows held nowhere. */
-function bucketsOf(table: GpuTable, bucketRows: number): number {
-  return Math.ceil(table.rows / bucketRows) + 1;
+function bucketsOf(table: GpuTable, pageBytes: number): number {
+  return table.chunks.length * pagesOf(table, pageBytes) + 1;
 }

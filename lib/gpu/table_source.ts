@@ -5,9 +5,13 @@ import lookupFp8 from "../../shaders/lookup_fp8.wgsl" with { type: "text" };
 import lookupSorted from "../../shaders/lookup_sorted.wgsl" with { type: "text" };
 import type { RowEncoding } from "../table/row_store.ts";
 import type { Kernel } from "./kernel.ts";
+import { unroll } from "./unroll.ts";
 
 /** Bindings of a lookup before the table's: sizes, ids, columns, output; sorted: sizes, order, output. */
 export const OWN_BINDINGS = { plain: 4, sorted: 3 } as const;
+
+/** A Vulkan allocation comes in pages of 2 MiB. */
+export const PAGE_BYTES: number = 2 ** 21;
 
 const KINDS = { fp8: 0, int8: 1, bf16: 2, f16: 3, f32: 4 } as const;
 
@@ -16,69 +20,116 @@ export function hasFastKernel({ kind, headDim }: RowEncoding): boolean {
   return kind === "fp8" && headDim % 8 === 0;
 }
 
-/** The kernel that looks rows up in the order of the ids, in a table of `chunks` buffers. */
-export function plainLookup(encoding: RowEncoding, chunks: number, chunkRows: number): Kernel {
-  const { kind, headDim, codeBytes, scaleBytes } = encoding;
-  if (hasFastKernel(encoding)) {
-    return {
-      name: "lookup_fp8",
-      source: `${tableBindings(encoding, OWN_BINDINGS.plain, chunks)}\n${fp8Rows}\n${lookupFp8}`,
-      constants: { LANES: headDim / 8, CHUNK_ROWS: chunkRows, SCALE_BYTES: scaleBytes },
-    };
-  }
+/** Threads of a workgroup, and rows a thread has on the way. */
+const PLAIN = { group: 128, pieces: 3 } as const;
+const SORTED = { group: 256, pieces: 1 } as const;
+
+/** Pieces of eight values that a workgroup of the plain fp8 kernel takes. */
+export const PLAIN_GROUP: number = PLAIN.group * PLAIN.pieces;
+/** Pieces of eight values that a workgroup of the sorted kernel takes in one turn. */
+export const SORTED_GROUP: number = SORTED.group * SORTED.pieces;
+
+/** What a kernel must know of a table. */
+export interface TableShape {
+  /** How a record is decoded. */
+  readonly encoding: RowEncoding;
+  /** Rows in each buffer. */
+  readonly split: { readonly chunkRows: number };
+  /** Bytes from one record to the next. */
+  readonly stride: number;
+  /** Whether the device widens subnormal halves exactly. */
+  readonly subnormals: boolean;
+}
+
+/** Which columns a lookup serves, of how many. */
+export interface Columns {
+  /** Columns of the ids. */
+  readonly columns: number;
+  /** Columns served. */
+  readonly localCount: number;
+  /** Whether these are all, in order. */
+  readonly all: boolean;
+}
+
+/** The kernel that looks fp8 rows up in the order of the ids, in a table of `chunks` buffers. */
+export function plainLookup(
+  table: TableShape,
+  chunks: number,
+  { columns, localCount, all }: Columns,
+): Kernel {
+  const main = unroll(lookupFp8, { PIECES: PLAIN.pieces });
+  return {
+    name: "lookup_fp8",
+    source: `${tableBindings(table.encoding, OWN_BINDINGS.plain, chunks)}\n${fp8Rows}\n${main}`,
+    constants: {
+      ...fp8Constants(table),
+      GROUP: PLAIN.group,
+      COLUMNS: columns,
+      LOCAL: localCount,
+      ALL: all ? 1 : 0,
+    },
+  };
+}
+
+/** The kernel that looks rows of any encoding up, in a table of `chunks` buffers. */
+export function anyLookup({ encoding, split, stride }: TableShape, chunks: number): Kernel {
+  const { kind, headDim, codeBytes } = encoding;
   return {
     name: "lookup_any",
     source: `${bf16}\n${tableBindings(encoding, OWN_BINDINGS.plain, chunks)}\n${lookupAny}`,
     constants: {
       KIND: KINDS[kind],
       HEAD_DIM: headDim,
-      CHUNK_ROWS: chunkRows,
+      CHUNK_ROWS: split.chunkRows,
       CODE_BYTES: codeBytes,
-      SCALE_BYTES: scaleBytes,
+      STRIDE: stride,
     },
   };
 }
 
-/** The kernel that looks fp8 rows up in the order of their places; `run` passes a workgroup. */
+/** The kernel that looks fp8 rows up in the order of their places; `turns` a workgroup. */
 export function sortedLookup(
-  encoding: RowEncoding,
+  table: TableShape,
   chunks: number,
-  chunkRows: number,
-  run: number,
+  turns: number,
+  pageBytes: number,
 ): Kernel {
+  const main = unroll(lookupSorted, { PIECES: SORTED.pieces });
   return {
     name: "lookup_sorted",
-    source: `${tableBindings(encoding, OWN_BINDINGS.sorted, chunks)}\n${fp8Rows}\n${lookupSorted}`,
+    source: `${tableBindings(table.encoding, OWN_BINDINGS.sorted, chunks)}\n${fp8Rows}\n${main}`,
     constants: {
-      LANES: encoding.headDim / 8,
-      CHUNK_ROWS: chunkRows,
-      SCALE_BYTES: encoding.scaleBytes,
-      RUN: run,
+      ...fp8Constants(table),
+      GROUP: SORTED.group,
+      TURNS: turns,
+      PAGE_BYTES: pageBytes,
     },
+  };
+}
+
+function fp8Constants({ encoding, split, stride, subnormals }: TableShape) {
+  return {
+    LANES: encoding.headDim / 8,
+    CHUNK_ROWS: split.chunkRows,
+    STRIDE: stride,
+    KEEPS_SUBNORMALS: subnormals ? 1 : 0,
   };
 }
 
 /** WGSL that binds a table's buffers from binding `first` on and reads element `at` of one of them. */
 function tableBindings(encoding: RowEncoding, first: number, chunks: number): string {
-  const codes = bindings("codes", first, chunks, hasFastKernel(encoding) ? "vec2<u32>" : "u32");
-  const scales = encoding.scaleBytes > 0
-    ? bindings("scales", first + chunks, chunks, "u32")
-    : "fn scales_at(chunk: u32, at: u32) -> u32 {\n  return 0u;\n}";
-  return `${codes}\n${scales}`;
-}
-
-function bindings(name: string, first: number, chunks: number, type: string): string {
+  const type = hasFastKernel(encoding) ? "vec2<u32>" : "u32";
   const numbers = Array.from({ length: chunks }, (_, i) => i);
   const variables = numbers.map((i) =>
-    `@group(0) @binding(${first + i}) var<storage, read> ${name}${i}: array<${type}>;`
+    `@group(0) @binding(${first + i}) var<storage, read> records${i}: array<${type}>;`
   );
-  const cases = numbers.slice(1).map((i) => `    case ${i}u: { return ${name}${i}[at]; }`);
+  const cases = numbers.slice(1).map((i) => `    case ${i}u: { return records${i}[at]; }`);
   return [
     ...variables,
-    `fn ${name}_at(chunk: u32, at: u32) -> ${type} {`,
+    `fn records_at(chunk: u32, at: u32) -> ${type} {`,
     "  switch chunk {",
     ...cases,
-    `    default: { return ${name}0[at]; }`,
+    "    default: { return records0[at]; }",
     "  }",
     "}",
   ].join("\n");

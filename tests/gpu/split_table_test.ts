@@ -49,12 +49,12 @@ if (await hasGpu()) {
     for (const headDim of [8, 64, 256, 24]) {
       const table = randomTable(random, "fp8", headDim);
       const { input, wanted } = randomLookup(random, table);
-      for (const [bucketRows, run, chunkRows] of [[1, 1, 100], [9, 4, 40], [100, 2, 7]]) {
+      for (const [pageBytes, turns, chunkRows] of [[8, 1, 100], [1024, 4, 40], [2 ** 21, 2, 7]]) {
         const held = await GpuTable.upload(gpu, table, { chunkRows, chunksPerDispatch: 2 });
         const buffers = await lookupBuffers(gpu, input, headDim);
         const sorted = await SortedLookup.create(gpu, held, input.tokens * input.local.length, {
-          bucketRows,
-          run,
+          pageBytes,
+          turns,
         });
         for (const _ of [1, 2]) {
           gpu.write(buffers.out, 0, new Uint8Array(buffers.size).fill(0x5a));
@@ -62,7 +62,7 @@ if (await hasGpu()) {
             buffer: buffers.out,
             size: buffers.size,
           }]);
-          assertSameBits(new Uint16Array(bytes.buffer), wanted, `${headDim} wide, run ${run}`);
+          assertSameBits(new Uint16Array(bytes.buffer), wanted, `${headDim} wide, turns ${turns}`);
         }
         sorted.destroy();
         held.destroy();
@@ -113,6 +113,7 @@ async function lookupBuffers(
     columns,
     local: await gpu.upload(Uint32Array.from(local), "local"),
     localCount: local.length,
+    all: false,
     tokens,
     out: await gpu.buffer(size, "out"),
     size,

@@ -10,7 +10,7 @@ import { randomWkv } from "./bench_projection.ts";
 import { fillTable } from "./fill.ts";
 import { randomBf16 } from "./random_bf16.ts";
 import type { Report } from "./report.ts";
-import { timeDispatches, timeEach } from "./time_dispatches.ts";
+import { median, timeDispatches } from "./time_dispatches.ts";
 
 /**
  * One token through hash, lookup, projection and gate of one layer: the GPU's time for the chain, the
@@ -59,6 +59,7 @@ export async function benchChain({ gpu }: GpuKernels, report: Report, small: boo
       columns: 24,
       local: await gpu.upload(Uint32Array.from({ length: 24 }, (_, i) => i), "columns"),
       localCount: 24,
+      all: true,
       tokens: 1,
       out: rows,
     }),
@@ -71,17 +72,18 @@ export async function benchChain({ gpu }: GpuKernels, report: Report, small: boo
       output,
     }),
   ];
-  const repeats = small ? 3 : 48;
-  const each = await timeEach(gpu, dispatches, repeats);
-  for (const [name, took] of each) {
-    report.add({ name: `chain: ${name}`, size: "1 token", seconds: [took] });
+  const size = "1 token";
+  let sum = 0;
+  for (const dispatch of dispatches) {
+    const seconds = await timeDispatches(gpu, [[dispatch]], { quick: small });
+    report.add({ name: `chain: ${dispatch.kernel.name}`, size, seconds });
+    sum += median(seconds);
   }
-  const sum = [...each.values()].reduce((a, b) => a + b, 0);
-  report.add({ name: "chain: sum of kernels", size: "1 token", seconds: [sum] });
+  report.add({ name: "chain: sum of kernels", size, seconds: [sum] });
   report.add({
-    name: "chain: first start to last end",
-    size: "1 token",
-    seconds: await timeDispatches(gpu, [dispatches], repeats),
+    name: "chain on the GPU",
+    size,
+    seconds: await timeDispatches(gpu, [dispatches], { quick: small }),
   });
   const wall = async (run: () => Promise<unknown>) => {
     const began = performance.now();
@@ -110,7 +112,6 @@ export async function benchChain({ gpu }: GpuKernels, report: Report, small: boo
     alone.push(await wall(() => gpu.submit(dispatches, [{ buffer: output, size: 8 * hidden }])));
     nothing.push(await wall(() => gpu.submit([], [{ buffer: output, size: 16 }])));
   }
-  const size = "1 token";
   report.add({ name: `wall: each of ${chains} chains, encoded anew`, size, seconds: together });
   report.add({ name: `wall: each of ${chains} chains, prepared`, size, seconds: planned });
   report.add({ name: "wall: one chain, result read back", size, seconds: alone });

@@ -39,14 +39,14 @@ export async function benchCopy(
   const bytes = small ? 2 ** 20 : 2 ** 30;
   const source = await gpu.buffer(bytes, "source");
   const out = await gpu.buffer(bytes, "copy");
-  await gpu.submit([fill(source, bytes, 1, false)]);
+  await gpu.submit([fill(source, bytes, 1)]);
   const copy: Dispatch = {
     kernel: { name: "copy", source: SOURCE },
     uniforms: [bytes / 16],
     buffers: [source, out],
     grid: gridOf(bytes / 16 / 1024),
   };
-  const seconds = await timeDispatches(gpu, [[copy]], small ? 3 : 32);
+  const seconds = await timeDispatches(gpu, [[copy]], { quick: small });
   report.add({
     name: "copy",
     size: `${bytes / 2 ** 20} MiB`,

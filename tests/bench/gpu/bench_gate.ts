@@ -32,7 +32,7 @@ export async function benchGate({ gpu }: GpuKernels, report: Report, small: bool
       output: await gpu.buffer(2 * stream.length, "output"),
     };
     const dispatches = stage.dispatches(buffers);
-    const seconds = await timeDispatches(gpu, [dispatches], small ? 3 : 48);
+    const seconds = await timeDispatches(gpu, [dispatches], { quick: small });
     const [gates, output] = await gpu.submit(dispatches, [
       { buffer: buffers.gate, size: 4 * tokens * COPIES },
       { buffer: buffers.output, size: 2 * stream.length },

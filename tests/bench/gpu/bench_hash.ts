@@ -31,7 +31,7 @@ export async function benchHash({ gpu }: GpuKernels, report: Report, small: bool
       const size = tokens * hash.bytesPerToken;
       const out = await gpu.buffer(size, "ids");
       const dispatch = hash.dispatch(uploaded, 1, out, 0, tokens);
-      const seconds = await timeDispatches(gpu, [[dispatch]], small ? 3 : 96);
+      const seconds = await timeDispatches(gpu, [[dispatch]], { quick: small });
       gpu.write(out, 0, new Uint8Array(size).fill(0xee));
       const [bytes] = await gpu.submit([dispatch], [{ buffer: out, size }]);
       assert.deepEqual(new Int32Array(bytes.buffer), wanted);

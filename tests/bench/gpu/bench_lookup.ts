@@ -8,7 +8,7 @@ import { decodeRecords } from "../../../lib/table/decode_rows.ts";
 import { rowEncoding } from "../../../lib/table/row_encoding.ts";
 import { filledRecord, fillTable } from "./fill.ts";
 import type { Report } from "./report.ts";
-import { timeDispatches, timeEach } from "./time_dispatches.ts";
+import { timeDispatches } from "./time_dispatches.ts";
 
 const ENCODING = rowEncoding("fp8", 256);
 const COLUMNS = 24;
@@ -27,7 +27,7 @@ export async function benchLookup({ gpu }: GpuKernels, report: Report, small: bo
   for (const tokens of small ? [16] : [1, 256, 2048, 8192]) {
     const sets = await lookupSets(gpu, table, tokens);
     const dispatches = sets.map((set) => table.lookup(set.buffers));
-    const seconds = await timeDispatches(gpu, dispatches, small ? 3 : 48);
+    const seconds = await timeDispatches(gpu, dispatches, { quick: small });
     report.add({
       name: "lookup",
       size: `${tokens} × ${COLUMNS}, ${(table.bytes / 1e9).toFixed(1)} GB`,
@@ -55,13 +55,13 @@ export async function benchWholeTable({ gpu }: GpuKernels, report: Report, small
     const counts = { amount: tokens * COLUMNS, unit: "rows" };
     if (tokens <= 8192) {
       const plain = sets.map((set) => table.lookup(set.buffers));
-      const seconds = await timeDispatches(gpu, plain, small ? 3 : 9);
+      const seconds = await timeDispatches(gpu, plain, { quick: small });
       report.add({ name: "lookup, as asked", size: size(tokens), seconds, counts });
     }
-    for (const run of small ? [2] : [1, 4, 16, 64]) {
-      const sorted = await SortedLookup.create(gpu, table, tokens * COLUMNS, { run });
+    for (const run of small ? [2] : [1, 2]) {
+      const sorted = await SortedLookup.create(gpu, table, tokens * COLUMNS, { turns: run });
       const dispatches = sets.map((set) => sorted.lookup(set.buffers));
-      const seconds = await timeDispatches(gpu, dispatches, small ? 3 : 9);
+      const seconds = await timeDispatches(gpu, dispatches, { quick: small });
       report.add({
         name: `lookup, page by page, run ${run}`,
         size: size(tokens),
@@ -69,8 +69,6 @@ export async function benchWholeTable({ gpu }: GpuKernels, report: Report, small
         counts,
         checked: await checkRows(gpu, table, sets[1], dispatches[1]),
       });
-      const each = await timeEach(gpu, dispatches[2], 3);
-      console.log(JSON.stringify(Object.fromEntries(each)));
       sorted.destroy();
     }
     for (const set of sets) set.destroy();
@@ -105,6 +103,7 @@ async function lookupSets(gpu: GpuDevice, table: GpuTable, tokens: number): Prom
         columns: COLUMNS,
         local,
         localCount: COLUMNS,
+        all: true,
         tokens,
         out: own[1],
       },

@@ -35,7 +35,7 @@ export async function benchProjection({ gpu }: GpuKernels, report: Report, small
     const size = 2 * tokens * outFeatures;
     const out = await gpu.buffer(size, "kv");
     const dispatches = projection.dispatches(input, out, tokens);
-    const seconds = await timeDispatches(gpu, [dispatches], small ? 3 : tokens > 1000 ? 16 : 64);
+    const seconds = await timeDispatches(gpu, [dispatches], { quick: small });
     const [bytes] = await gpu.submit(dispatches, [{ buffer: out, size }]);
     report.add({
       name: "projection",

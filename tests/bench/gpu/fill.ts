@@ -3,7 +3,7 @@ import type { GpuTable } from "../../../lib/gpu/gpu_table.ts";
 import { type Dispatch, gridOf } from "../../../lib/gpu/kernel.ts";
 
 const SOURCE = `
-struct Sizes { words: u32, seed: u32, scales: u32 }
+struct Sizes { words: u32, seed: u32, record: u32, codes: u32 }
 @group(0) @binding(0) var<uniform> sizes: Sizes;
 @group(0) @binding(1) var<storage, read_write> out: array<u32>;
 
@@ -24,7 +24,7 @@ fn main(
     let x = mixed(at);
     // Codes that are not NaN; scales from 112 to 127.
     let codes = x & ~((((x & 0x7f7f7f7fu) + 0x01010101u) & 0x80808080u) >> 1u);
-    out[at] = select(codes, (x & 0x0f0f0f0fu) | 0x70707070u, sizes.scales == 1u);
+    out[at] = select(codes, (x & 0x0f0f0f0fu) | 0x70707070u, at % sizes.record >= sizes.codes);
   }
 }`;
 
@@ -37,12 +37,18 @@ export function filledWord(at: number, seed: number, scales: boolean): number {
   return (x & ~((((x & 0x7f7f7f7f) + 0x01010101) & 0x80808080) >>> 1)) >>> 0;
 }
 
-/** Fills a buffer with fp8 codes without NaN, or with scale bytes. */
-export function fill(buffer: GPUBuffer, bytes: number, seed: number, scales: boolean): Dispatch {
+/** Fills a buffer with fp8 codes without NaN; the words of a record past its codes with scale bytes. */
+export function fill(
+  buffer: GPUBuffer,
+  bytes: number,
+  seed: number,
+  record = 1,
+  codes = 1,
+): Dispatch {
   const words = Math.ceil(bytes / 4);
   return {
     kernel: { name: "fill", source: SOURCE },
-    uniforms: [words, seed, scales ? 1 : 0],
+    uniforms: [words, seed, record, codes],
     buffers: [{ buffer, size: words * 4 }],
     grid: gridOf(Math.ceil(words / 256)),
   };
@@ -50,27 +56,22 @@ export function fill(buffer: GPUBuffer, bytes: number, seed: number, scales: boo
 
 /** Fills a whole table; its words are {@linkcode filledWord} with the chunk's number as the seed. */
 export async function fillTable(gpu: GpuDevice, table: GpuTable): Promise<void> {
-  const { chunkRows } = table.split;
+  const { split: { chunkRows }, stride, encoding } = table;
   for (const [i, chunk] of table.chunks.entries()) {
     const rows = Math.min(chunkRows, table.rows - i * chunkRows);
-    await gpu.submit([
-      fill(chunk.codes, rows * table.encoding.codeBytes, i, false),
-      fill(chunk.scales, rows * table.encoding.scaleBytes, i + 1000, true),
-    ]);
+    await gpu.submit([fill(chunk, rows * stride, i, stride / 4, encoding.codeBytes / 4)]);
   }
   await gpu.finish();
 }
 
 /** Row `row` of a filled table, as its record: codes, then scales. */
 export function filledRecord(table: GpuTable, row: number): Uint8Array {
-  const { codeBytes, scaleBytes } = table.encoding;
-  const chunk = Math.floor(row / table.split.chunkRows);
-  const inside = row % table.split.chunkRows;
-  const part = (bytes: number, seed: number, scales: boolean) =>
-    Array.from(
-      { length: bytes / 4 },
-      (_, i) => filledWord((inside * bytes) / 4 + i, seed, scales),
-    );
-  const words = [...part(codeBytes, chunk, false), ...part(scaleBytes, chunk + 1000, true)];
-  return new Uint8Array(Uint32Array.from(words).buffer);
+  const { stride, encoding: { codeBytes, recordBytes }, split: { chunkRows } } = table;
+  const chunk = Math.floor(row / chunkRows);
+  const first = (row % chunkRows) * stride / 4;
+  const words = Uint32Array.from(
+    { length: stride / 4 },
+    (_, i) => filledWord(first + i, chunk, i >= codeBytes / 4),
+  );
+  return new Uint8Array(words.buffer, 0, recordBytes);
 }

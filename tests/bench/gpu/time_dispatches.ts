@@ -1,54 +1,57 @@
-import type { GpuDevice } from "../../../lib/gpu/gpu_device.ts";
+import type { GpuDevice, Plan } from "../../../lib/gpu/gpu_device.ts";
 import type { Dispatch } from "../../../lib/gpu/kernel.ts";
 
-/** Query sets hold at most this many timestamps. */
-const MOST_QUERIES = 4096;
+/** Passes timed; each gives one sample. */
+const PASSES = 15;
+/** A timed pass lasts about this long, so that the cost of its two timestamps does not count. */
+const PASS_SECONDS = 1e-3;
+/** An idle GPU runs at a fraction of its clock and takes this long to leave it. */
+const HEAT_SECONDS = 0.4;
+
+const HEAT = `
+struct Sizes { start: f32 }
+@group(0) @binding(0) var<uniform> sizes: Sizes;
+@group(0) @binding(1) var<storage, read_write> out: array<f32>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(local_invocation_index) thread: u32) {
+  var x = sizes.start + f32(thread);
+  for (var i = 0u; i < 2000u; i++) {
+    x = fma(x, 0.999, 0.5);
+    x = fma(x, 1.001, -0.5);
+    x = fma(x, 0.998, 0.25);
+    x = fma(x, 1.002, -0.25);
+  }
+  if x == 12345.0 {
+    out[0] = x;
+  }
+}`;
 
 /**
- * Seconds on the GPU's clock of each of `repeats` runs of `dispatches` (the end of the last minus the
- * start of the first), after one run that is not counted. With several sets of dispatches, runs go
- * through them in turn, so that a cache does not serve what memory should.
+ * Seconds of one run of `dispatches` on the GPU's clock: one sample for each of several passes that
+ * hold many runs. The GPU is first kept busy until its clock is up, and has no pause until the end.
+ * With several sets of dispatches, runs go through them in turn, so that a cache does not serve what
+ * memory should.
  */
 export async function timeDispatches(
   gpu: GpuDevice,
   sets: readonly (readonly Dispatch[])[],
-  repeats: number,
+  { quick = false, runs }: { quick?: boolean; runs?: number } = {},
 ): Promise<number[]> {
-  for (const set of sets) await gpu.submit(set);
-  await gpu.finish();
-  const seconds: number[] = [];
-  const each = Math.max(1, Math.min(16, Math.floor(MOST_QUERIES / 2 / sets[0].length)));
-  while (seconds.length < repeats) {
-    const runs = Array.from({ length: each }, (_, i) => sets[(seconds.length + i) % sets.length]);
-    const stamps = await timestamps(gpu, runs.flat());
-    let at = 0;
-    for (const run of runs) {
-      const begin = stamps[2 * at];
-      at += run.length;
-      seconds.push(Number(stamps[2 * at - 1] - begin) * 1e-9);
-    }
-  }
-  return seconds;
-}
-
-/** Seconds of each dispatch by itself, by kernel name, summed over one run: median of `repeats` runs. */
-export async function timeEach(
-  gpu: GpuDevice,
-  dispatches: readonly Dispatch[],
-  repeats: number,
-): Promise<Map<string, number>> {
-  await gpu.submit(dispatches);
-  const samples = new Map<string, number[]>();
-  for (let i = 0; i < repeats; i++) {
-    const stamps = await timestamps(gpu, dispatches);
-    const sums = new Map<string, number>();
-    dispatches.forEach(({ kernel }, at) => {
-      const took = Number(stamps[2 * at + 1] - stamps[2 * at]) * 1e-9;
-      sums.set(kernel.name, (sums.get(kernel.name) ?? 0) + took);
-    });
-    for (const [name, took] of sums) samples.set(name, [...samples.get(name) ?? [], took]);
-  }
-  return new Map([...samples].map(([name, took]) => [name, median(took)]));
+  const plans: Plan[] = [];
+  for (const set of sets) plans.push(await gpu.prepare(set));
+  const heat = await heatPlan(gpu);
+  const [heatSeconds] = await passes(gpu, [heat], 4, 1);
+  const [first] = await passes(gpu, plans, sets.length, 1);
+  const count = quick
+    ? sets.length
+    : runs ?? Math.max(sets.length, Math.ceil(PASS_SECONDS / first));
+  const heats = quick ? 0 : Math.ceil(HEAT_SECONDS / heatSeconds);
+  // Twice, and the second time counts: drivers may go on compiling after a kernel's first runs.
+  if (!quick) await passes(gpu, plans, count, PASSES, heat, heats);
+  const samples = await passes(gpu, plans, count, quick ? 3 : PASSES, heat, heats);
+  for (const plan of [...plans, heat]) plan.release();
+  return samples;
 }
 
 /** The middle of `values`. */
@@ -57,22 +60,65 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)];
 }
 
-async function timestamps(
+async function heatPlan(gpu: GpuDevice): Promise<Plan> {
+  return await gpu.prepare([{
+    kernel: { name: "heat", source: HEAT },
+    uniforms: [0],
+    buffers: [await gpu.buffer(16, "heat")],
+    grid: [1056, 1, 1],
+  }]);
+}
+
+/** Seconds of a run in each of `passes` passes of `count` runs, all in one submit. */
+async function passes(
   gpu: GpuDevice,
-  dispatches: readonly Dispatch[],
-): Promise<BigUint64Array> {
-  const count = 2 * dispatches.length;
-  const querySet = gpu.device.createQuerySet({ type: "timestamp", count });
-  const resolved = gpu.device.createBuffer({
-    size: 8 * count,
+  plans: readonly Plan[],
+  count: number,
+  passes: number,
+  heat?: Plan,
+  heats = 0,
+): Promise<number[]> {
+  const { device } = gpu;
+  const querySet = device.createQuerySet({ type: "timestamp", count: 2 * passes });
+  const resolved = device.createBuffer({
+    size: 16 * passes,
     usage: GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC,
   });
-  await gpu.submit(dispatches, [], { querySet });
-  const encoder = gpu.device.createCommandEncoder();
-  encoder.resolveQuerySet(querySet, 0, count, resolved, 0);
-  gpu.device.queue.submit([encoder.finish()]);
-  const [bytes] = await gpu.submit([], [{ buffer: resolved, size: 8 * count }]);
+  const encoder = device.createCommandEncoder();
+  if (heat && heats > 0) {
+    const pass = encoder.beginComputePass();
+    for (let i = 0; i < heats; i++) run(pass, heat);
+    // One more pass like those timed: what is measured is the steady state.
+    for (let i = 0; i < count; i++) run(pass, plans[i % plans.length]);
+    pass.end();
+  }
+  for (let p = 0; p < passes; p++) {
+    const pass = encoder.beginComputePass({
+      timestampWrites: {
+        querySet,
+        beginningOfPassWriteIndex: 2 * p,
+        endOfPassWriteIndex: 2 * p + 1,
+      },
+    });
+    for (let i = 0; i < count; i++) run(pass, plans[i % plans.length]);
+    pass.end();
+  }
+  encoder.resolveQuerySet(querySet, 0, 2 * passes, resolved, 0);
+  device.queue.submit([encoder.finish()]);
+  const [bytes] = await gpu.submit([], [{ buffer: resolved, size: 16 * passes }]);
   querySet.destroy();
   resolved.destroy();
-  return new BigUint64Array(bytes.buffer);
+  const stamps = new BigUint64Array(bytes.buffer);
+  return Array.from(
+    { length: passes },
+    (_, p) => Number(stamps[2 * p + 1] - stamps[2 * p]) * 1e-9 / count,
+  );
+}
+
+function run(pass: GPUComputePassEncoder, { steps }: Plan): void {
+  for (const { pipeline, bindGroup, grid } of steps) {
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, bindGroup);
+    pass.dispatchWorkgroups(...grid);
+  }
 }
