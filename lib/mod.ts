@@ -106,7 +106,8 @@ export { type DeviceChoice, type OpenedKernels, openKernels } from "./gpu/open_k
 
 export { type Piece, planShards, type ShardPlan, type ShardTensor } from "./shards/shard_plan.ts";
 export { openShards, type ShardSet } from "./shards/shard_set.ts";
-export type { CompareOptions, ShardFault } from "./shards/compare_shard.ts";
+export type { ShardFault } from "./shards/compare_shard.ts";
+export type { CompareOptions } from "./shards/open_compared.ts";
 export { sourceIdentities, type SourceIdentity } from "./shards/source_identity.ts";
 export {
   type ShardsReport,

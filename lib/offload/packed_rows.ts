@@ -1,6 +1,5 @@
 import { breathe } from "../bytes/breathe.ts";
 import { type EngramLayer, tableOf } from "../checkpoint/checkpoint.ts";
-import { EngramError } from "../errors.ts";
 
 /** Rows packed at once: some megabytes. */
 const ROWS = 16_384;
@@ -26,8 +25,7 @@ export async function* packedRows(
   const records = new Uint8Array(ROWS * recordBytes);
   for (const [start, end] of ranges) {
     for (let first = start; first < end; first += ROWS) {
-      await breathe();
-      if (signal?.aborted) throw new EngramError("interrupted", "Interrupted");
+      await breathe(signal);
       const rows = Math.min(ROWS, end - first);
       let at = 0;
       for (const { tensor, bytes, buffer } of parts) {

@@ -3,7 +3,7 @@ import { SCALE_GROUP } from "../table/row_encoding.ts";
 import type { Dtype } from "../safetensors/dtype.ts";
 import { streamTensor } from "../safetensors/read_tensor.ts";
 import { SafetensorsWriter } from "../safetensors/safetensors_writer.ts";
-import type { CompareOptions } from "./compare_packed.ts";
+import type { CompareOptions } from "../shards/open_compared.ts";
 import type { Offload } from "./open_offload.ts";
 
 /** Dtypes of codes and scales of each encoding. */

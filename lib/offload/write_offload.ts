@@ -3,10 +3,12 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { fileError } from "../bytes/file_error.ts";
 import { checkFreeSpace } from "../bytes/free_space.ts";
+import { makeFolder } from "../bytes/make_folder.ts";
 import { OutputFile } from "../bytes/output_file.ts";
 import { EngramError } from "../errors.ts";
 import { SafetensorsWriter } from "../safetensors/safetensors_writer.ts";
-import { type CompareOptions, comparePacked } from "./compare_packed.ts";
+import type { CompareOptions } from "../shards/open_compared.ts";
+import { comparePacked } from "./compare_packed.ts";
 import { FINISHED_NAME, MANIFEST_NAME } from "./offload_manifest.ts";
 import { packedRows } from "./packed_rows.ts";
 import type { OffloadPlan, OffloadPlanLayer } from "./plan_offload.ts";
@@ -41,11 +43,7 @@ export async function writeOffload(
   folder: string,
   options: WriteOffloadOptions = {},
 ): Promise<WrittenLayer[]> {
-  try {
-    fs.mkdirSync(folder, { recursive: true });
-  } catch (error) {
-    throw fileError("create", folder, error);
-  }
+  makeFolder(folder);
   const text = JSON.stringify(manifest, null, 2) + "\n";
   const marker = createHash("sha256").update(text).digest("hex") + "\n";
   const before = readText(join(folder, MANIFEST_NAME));

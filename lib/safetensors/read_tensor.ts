@@ -45,8 +45,7 @@ export async function* streamTensor(
   }
   const buffer = new Uint8Array(Math.min(chunkBytes, end - begin));
   for (let at = begin; at < end; at += buffer.length) {
-    await breathe();
-    if (signal?.aborted) throw new EngramError("interrupted", "Interrupted");
+    await breathe(signal);
     const chunk = buffer.subarray(0, Math.min(buffer.length, end - at));
     await tensor.source.read(chunk, tensor.offset + at);
     yield chunk;

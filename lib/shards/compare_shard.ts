@@ -1,18 +1,9 @@
 import { Buffer } from "node:buffer";
 import { breathe } from "../bytes/breathe.ts";
-import { openFile } from "../bytes/file_source.ts";
-import { EngramError } from "../errors.ts";
-import { openSafetensors, type SafetensorsFile } from "../safetensors/safetensors_file.ts";
+import type { SafetensorsFile } from "../safetensors/safetensors_file.ts";
 import type { Tensor } from "../safetensors/tensor.ts";
+import { type CompareOptions, openCompared, tensorFault } from "./open_compared.ts";
 import type { ShardPlan, ShardTensor } from "./shard_plan.ts";
-
-/** How {@linkcode compareShard} reads. */
-export interface CompareOptions {
-  /** Ends the comparison with an `EngramError` of kind `interrupted`. */
-  signal?: AbortSignal;
-  /** Called with the number of bytes compared after each piece. */
-  onBytes?: (bytes: number) => void;
-}
 
 /** Where a shard is not what its plan says. */
 export interface ShardFault {
@@ -30,13 +21,8 @@ export async function compareShard(
   plan: ShardPlan,
   options: CompareOptions = {},
 ): Promise<ShardFault[]> {
-  let file: SafetensorsFile;
-  try {
-    file = await openSafetensors(openFile(path));
-  } catch (error) {
-    if (!(error instanceof EngramError) || error.kind !== "malformed") throw error;
-    return [{ tensor: null, message: error.message }];
-  }
+  const file = await openCompared(path);
+  if (typeof file === "string") return [{ tensor: null, message: file }];
   try {
     const faults = compareHeaders(file, plan);
     const bad = new Set(faults.map(({ tensor }) => tensor));
@@ -53,16 +39,10 @@ export async function compareShard(
 
 function compareHeaders(file: SafetensorsFile, plan: ShardPlan): ShardFault[] {
   const faults: ShardFault[] = [];
-  const planned = new Map(plan.tensors.map((tensor) => [tensor.name, tensor]));
-  for (const [name, { dtype, shape }] of planned) {
-    const found = file.tensors.get(name);
-    const wanted = `${dtype} [${shape.join(", ")}]`;
-    const have = found && `${found.dtype} [${found.shape.join(", ")}]`;
-    if (have === wanted) continue;
-    const message = have
-      ? `tensor ${JSON.stringify(name)} is ${have}, wanted ${wanted}`
-      : `tensor ${JSON.stringify(name)} is missing`;
-    faults.push({ tensor: name, message });
+  const planned = new Set(plan.tensors.map(({ name }) => name));
+  for (const tensor of plan.tensors) {
+    const message = tensorFault(file, tensor);
+    if (message !== null) faults.push({ tensor: tensor.name, message });
   }
   for (const name of file.tensors.keys()) {
     if (planned.has(name)) continue;
@@ -88,8 +68,7 @@ async function compareTensor(
   let at = 0;
   for (const { tensor, begin, end } of wanted.pieces) {
     for (let from = begin; from < end; from += own.length) {
-      await breathe();
-      if (signal?.aborted) throw new EngramError("interrupted", "Interrupted");
+      await breathe(signal);
       const length = Math.min(own.length, end - from);
       const [ours, theirs] = [own.subarray(0, length), source.subarray(0, length)];
       await Promise.all([

@@ -1,6 +1,4 @@
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileError } from "../bytes/file_error.ts";
 import { openFile } from "../bytes/file_source.ts";
 import type { EngramLayer } from "../checkpoint/checkpoint.ts";
 import { engramTensors } from "../checkpoint/engram_tensors.ts";
@@ -10,7 +8,8 @@ import type { RowLayout } from "../layout/layout.ts";
 import { rankSpans, type RankSplit } from "../layout/rank_spans.ts";
 import { openSafetensors, type SafetensorsFile } from "../safetensors/safetensors_file.ts";
 import { readManifest, type ShardManifest } from "./shard_manifest.ts";
-import { parseShardName, shardName } from "./shard_name.ts";
+import { shardFiles } from "./shard_files.ts";
+import { shardName } from "./shard_name.ts";
 
 /** A folder of shards, opened to be read like the checkpoint they were cut from. */
 export interface ShardSet {
@@ -42,19 +41,18 @@ export async function openShards(
   layout: RowLayout,
   headDim: number,
 ): Promise<ShardSet> {
-  const names = shardNames(folder);
+  const { shards } = shardFiles(folder);
   const files = new Map<number, SafetensorsFile>();
   const close = () => files.forEach((file) => file.close());
   try {
     let first: ShardManifest | undefined;
-    for (const name of names) {
+    for (const { name, rank } of shards) {
       const file = await openSafetensors(openFile(join(folder, name)));
-      const { rank } = parseShardName(name)!;
       files.set(rank, file);
       const manifest = checked(file, rank, layout);
       first ??= manifest;
       if (!sameSet(first, manifest)) {
-        throw fault(file.source.name, `it is of another set than \`${names[0]}\``);
+        throw fault(file.source.name, `it is of another set than \`${shards[0].name}\``);
       }
     }
     const { tp, dp, split } = first!;
@@ -69,21 +67,6 @@ export async function openShards(
     close();
     throw error;
   }
-}
-
-function shardNames(folder: string): string[] {
-  let names: string[];
-  try {
-    names = readdirSync(folder).filter((name) => parseShardName(name) !== null).sort();
-  } catch (error) {
-    throw fileError("open", folder, error);
-  }
-  if (names.length > 0) return names;
-  throw new EngramError(
-    "unavailable",
-    `Cannot open shards in \`${folder}\`: found none, wanted files like ${shardName(0, 4)}`,
-    { where: folder, hint: "Make them with `engram shard CHECKPOINT --tp N --out DIR`" },
-  );
 }
 
 /** The shard's manifest, if it is that of its name's rank and of the layout's rows. */

@@ -1,14 +1,13 @@
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileError } from "../bytes/file_error.ts";
 import { openFile } from "../bytes/file_source.ts";
 import type { Checkpoint } from "../checkpoint/checkpoint.ts";
 import { EngramError } from "../errors.ts";
 import type { RowLayout } from "../layout/layout.ts";
 import { openSafetensors } from "../safetensors/safetensors_file.ts";
-import { type CompareOptions, compareShard, type ShardFault } from "./compare_shard.ts";
+import { compareShard, type ShardFault } from "./compare_shard.ts";
+import type { CompareOptions } from "./open_compared.ts";
+import { type ShardFile, shardFiles } from "./shard_files.ts";
 import { readManifest, type ShardManifest } from "./shard_manifest.ts";
-import { parseShardName, shardName } from "./shard_name.ts";
 import { planShards } from "./shard_plan.ts";
 import { sourceIdentities } from "./source_identity.ts";
 
@@ -40,13 +39,20 @@ export async function verifyShards(
   folder: string,
   { partial, ...options }: VerifyShardsOptions = {},
 ): Promise<ShardsReport> {
-  const { shards, foreign } = listShards(folder);
+  const found = shardFiles(folder);
+  const isOwn = ({ ranks }: ShardFile) => ranks === found.shards[0].ranks;
+  const shards = found.shards.filter(isOwn);
+  const foreign = [
+    ...found.shards.filter((shard) => !isOwn(shard)).map(({ name }) => name),
+    ...found.others,
+  ];
   const faults: (ShardFault & { file: string })[] = foreign.map((name) => ({
     tensor: null,
     file: join(folder, name),
     message: `\`${name}\` is no shard of this set`,
   }));
-  const manifest = await firstManifest(folder, shards.map(({ name }) => name));
+  const names = new Set(shards.map(({ name }) => name));
+  const manifest = await firstManifest(folder, shards);
   const { tp, dp, split } = manifest;
   const plans = planShards(
     checkpoint,
@@ -65,7 +71,7 @@ export async function verifyShards(
   let present = 0;
   for (const plan of plans) {
     const file = join(folder, plan.name);
-    if (!shards.some(({ name }) => name === plan.name)) {
+    if (!names.has(plan.name)) {
       const message = `\`${plan.name}\` is missing: ${rowsOf(plan.spans)} rows are in no shard`;
       if (!partial) faults.push({ tensor: null, file, message });
       continue;
@@ -82,43 +88,13 @@ function rowsOf(spans: readonly { rows: number }[]): number {
   return spans.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-interface Shard {
-  readonly name: string;
-  readonly ranks: number;
-}
-
-/** The shards of a folder, and the safetensors files there that are none or of another set. */
-function listShards(folder: string): { shards: Shard[]; foreign: string[] } {
-  let names: string[];
-  try {
-    names = readdirSync(folder).filter((name) => name.endsWith(".safetensors")).sort();
-  } catch (error) {
-    throw fileError("open", folder, error);
-  }
-  const parsed = names.map((name) => ({ name, ranks: parseShardName(name)?.ranks ?? 0 }));
-  const ranks = parsed.find((shard) => shard.ranks > 0)?.ranks;
-  if (ranks === undefined) {
-    throw new EngramError(
-      "unavailable",
-      `Cannot verify shards in \`${folder}\`: found none, wanted files like ${shardName(0, 4)}`,
-      { where: folder, hint: "Make them with `engram shard CHECKPOINT --tp N --out DIR`" },
-    );
-  }
-  const isOwn = (shard: Shard) => shard.ranks === ranks;
-  return {
-    shards: parsed.filter(isOwn),
-    foreign: parsed.filter((shard) => !isOwn(shard)).map(({ name }) => name),
-  };
-}
-
 /** The split as the first readable shard states it; the others are then held against it. */
-async function firstManifest(folder: string, names: readonly string[]): Promise<ShardManifest> {
-  for (const name of names) {
+async function firstManifest(folder: string, shards: readonly ShardFile[]): Promise<ShardManifest> {
+  for (const { name, ranks } of shards) {
     try {
       const file = await openSafetensors(openFile(join(folder, name)));
       file.close();
       const manifest = readManifest(file.metadata);
-      const ranks = parseShardName(name)!.ranks;
       if (manifest && manifest.tp * manifest.dp === ranks) return manifest;
     } catch (error) {
       // A broken shard is reported by its comparison; the split may be read from another.
@@ -129,7 +105,7 @@ async function firstManifest(folder: string, names: readonly string[]): Promise<
     "malformed",
     `Cannot verify shards in \`${folder}\`: none says how it was split (metadata engram.shard)`,
     {
-      where: join(folder, names[0]),
+      where: join(folder, shards[0].name),
       hint: "Only shards that `engram shard` wrote can be verified",
     },
   );

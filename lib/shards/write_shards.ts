@@ -1,20 +1,17 @@
-import * as fs from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { checkFreeSpace } from "../bytes/free_space.ts";
-import { fileError } from "../bytes/file_error.ts";
+import { makeFolder } from "../bytes/make_folder.ts";
 import { EngramError } from "../errors.ts";
 import { SafetensorsWriter } from "../safetensors/safetensors_writer.ts";
 import { compareShard } from "./compare_shard.ts";
+import type { CompareOptions } from "./open_compared.ts";
 import type { ShardPlan } from "./shard_plan.ts";
 
-/** How {@linkcode writeShards} writes. */
-export interface WriteShardsOptions {
+/** How {@linkcode writeShards} writes; what is there already is compared instead, and stays. */
+export interface WriteShardsOptions extends CompareOptions {
   /** Replace shards that differ. */
   force?: boolean;
-  /** Ends the work with an `EngramError` of kind `interrupted`; finished shards stay. */
-  signal?: AbortSignal;
-  /** Called with the number of bytes written or compared after each piece. */
-  onBytes?: (bytes: number) => void;
 }
 
 /** What became of one shard. */
@@ -41,17 +38,13 @@ export async function writeShards(
   folder: string,
   options: WriteShardsOptions = {},
 ): Promise<WrittenShard[]> {
-  try {
-    fs.mkdirSync(folder, { recursive: true });
-  } catch (error) {
-    throw fileError("create", folder, error);
-  }
-  const missing = plans.filter(({ name }) => !fs.existsSync(join(folder, name)));
-  checkFreeSpace(folder, missing.reduce((sum, { file }) => sum + file.size, 0));
+  makeFolder(folder);
+  const missing = new Set(plans.filter(({ name }) => !existsSync(join(folder, name))));
+  checkFreeSpace(folder, [...missing].reduce((sum, { file }) => sum + file.size, 0));
   const written: WrittenShard[] = [];
   for (const plan of plans) {
     const path = join(folder, plan.name);
-    const state = !missing.includes(plan) && await isRight(path, plan, options)
+    const state = !missing.has(plan) && await isRight(path, plan, options)
       ? "verified"
       : await write(path, plan, options);
     written.push({ rank: plan.rank, path, bytes: plan.file.size, state });
