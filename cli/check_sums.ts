@@ -4,7 +4,7 @@ import { openFile } from "../lib/bytes/file_source.ts";
 import { EngramError } from "../lib/errors.ts";
 import { type Check, notChecked } from "../lib/verify/check.ts";
 import { checkSums } from "../lib/verify/check_sums.ts";
-import { parseSums } from "../lib/verify/file_sums.ts";
+import { parseSums } from "../lib/verify/parse_sums.ts";
 import { hubSum } from "../lib/verify/hub_sums.ts";
 import type { Survey } from "../lib/verify/survey.ts";
 import type { Context } from "./command.ts";

@@ -1,5 +1,4 @@
 import { breathe } from "../lib/bytes/breathe.ts";
-import { EngramError } from "../lib/errors.ts";
 import { NgramHasher } from "../lib/hash/ngram_hasher.ts";
 import { StreamHasher } from "../lib/hash/stream_hasher.ts";
 import type { Machines } from "../lib/plan/placements.ts";
@@ -32,8 +31,7 @@ export async function planTraffic(
     layout.layers.slice(0, i).reduce((sum, { rows }) => sum + rows, 0)
   );
   for await (const { tokenIds, dead, starts } of regroupTokens(input.chunks(), batchTokens)) {
-    await breathe();
-    if (signal.aborted) throw new EngramError("interrupted", "Interrupted");
+    await breathe(signal);
     const rows = hasher.push(tokenIds.map((id) => map[id]), dead, starts);
     for (let at = 0; at < rows.length;) {
       for (const first of firstRows) {

@@ -1,3 +1,4 @@
+import { breathe } from "../lib/bytes/breathe.ts";
 import { EngramError } from "../lib/errors.ts";
 import type { Tokenizer } from "../lib/tokenizer/tokenizer.ts";
 import type { Context } from "./command.ts";
@@ -110,7 +111,7 @@ async function* counted(
   advance?: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
-    if (signal.aborted) throw new EngramError("interrupted", "Interrupted");
+    await breathe(signal);
     advance?.(chunk.length);
     yield chunk;
   }

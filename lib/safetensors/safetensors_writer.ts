@@ -97,7 +97,7 @@ export class SafetensorsWriter implements Disposable {
     const descriptor = isSyncSource(source) ? source.descriptor : undefined;
     let at = begin;
     while (descriptor !== undefined && at < end) {
-      if (signal?.aborted) throw new EngramError("interrupted", "Interrupted");
+      await breathe(signal);
       const given = this.#given.get(name) ?? 0;
       const to = this.#span(name, given, end - at).offset + given;
       const copied = this.#file.copyFrom(descriptor, tensor.offset + at, to, end - at);
@@ -105,7 +105,6 @@ export class SafetensorsWriter implements Disposable {
       this.#given.set(name, given + copied);
       at += copied;
       onBytes?.(copied);
-      await breathe();
     }
     // What the kernel does not copy, a file that has become shorter among it.
     for await (const chunk of streamTensor(tensor, { begin: at, end, ...(signal && { signal }) })) {

@@ -1,4 +1,4 @@
-import { EngramError } from "../errors.ts";
+import { breathe } from "../bytes/breathe.ts";
 import type { TensorSpec } from "./plan_file.ts";
 import { SafetensorsWriter, type SafetensorsWriterOptions } from "./safetensors_writer.ts";
 
@@ -38,7 +38,7 @@ export async function writeSafetensors(
   for (const name of writer.names) {
     const { data } = byName.get(name) as TensorEntry;
     for await (const piece of typeof data === "function" ? data() : [bytesOf(data)]) {
-      if (signal?.aborted) throw new EngramError("interrupted", "Interrupted");
+      await breathe(signal);
       writer.append(name, piece);
       onBytes?.(piece.length);
     }

@@ -1,6 +1,9 @@
+/** SHA-256 of the released model's map, which three engines publish. */
+export const RELEASED_MAP = "c60a86322ec17b4142bfef3c57a8d81fb428550cdf487f88a4320cb59fe46481";
+
 /** Maps whose digests are public or checked against the reference library, by SHA-256. */
 const KNOWN_MAPS: ReadonlyMap<string, string> = new Map([
-  ["c60a86322ec17b4142bfef3c57a8d81fb428550cdf487f88a4320cb59fe46481", "DeepSeek-V4.1"],
+  [RELEASED_MAP, "DeepSeek-V4.1-Flash"],
   ["cd48cb62d9cca1baaf08d9e7795ad3d4c22b6c56f0f070178b9e3a52694ea930", "DeepSeek-V3"],
   ["81603d55831272a9bc1bab4232bb531b57a4d964120b256ef93c3ec00267cefa", "Gemma 3"],
   ["0b2ac75b70cee63db0d2ed40deff486f684063bf08d404d449b771e4cca2165a", "gpt-oss"],

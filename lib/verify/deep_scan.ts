@@ -1,4 +1,3 @@
-import { breathe } from "../bytes/breathe.ts";
 import type { ByteSource } from "../bytes/byte_source.ts";
 import { isRemote } from "../bytes/open_location.ts";
 import type { ColumnStats } from "./column_stats.ts";
@@ -62,7 +61,6 @@ export async function deepScan(
     const open = (path: string) => sources.get(path) as ByteSource;
     for (const task of tasks) {
       done(task, await scanRows(task.job, task.begin, task.end, open, signal));
-      await breathe();
     }
   }
   for (const source of sources.values()) source.checkUnchanged();

@@ -1,5 +1,5 @@
+import { breathe } from "../bytes/breathe.ts";
 import { type ByteSource, isSyncSource } from "../bytes/byte_source.ts";
-import { EngramError } from "../errors.ts";
 import type { ColumnStats } from "./column_stats.ts";
 import { RowScanner } from "./row_scanner.ts";
 import type { RowBytes, ScanJob } from "./scan_job.ts";
@@ -37,7 +37,7 @@ export async function scanRows(
     scales: scales && !packed ? new Uint8Array(most * scales.stride) : null,
   };
   for (let first = begin; first < end; first += most) {
-    if (signal?.aborted) throw new EngramError("interrupted", "Interrupted");
+    await breathe(signal);
     const rows = Math.min(most, end - first);
     const read = async (at: RowBytes | null, buffer: Uint8Array | null) => {
       if (!at || !buffer) return null;

@@ -1,6 +1,6 @@
 /** Digests files in a thread of its own; see `check_sums.ts`. */
 import { openFile } from "../bytes/file_source.ts";
-import { sha256Of } from "./file_sums.ts";
+import { sha256Of } from "./sha256_of.ts";
 import { answerTasks } from "../workers/answer_tasks.ts";
 
 /** A file to digest. */

@@ -1,13 +1,16 @@
 import type { EngramConfig } from "../checkpoint/engram_config.ts";
 import type { TokenMap } from "../tokenizer/token_map.ts";
+import { knownMap, RELEASED_MAP } from "../tokenizer/known_maps.ts";
 import { type Check, done } from "./check.ts";
-import { KNOWN_MAPS, RELEASED_MAP, RELEASED_ROWS } from "./known_maps.ts";
+
+/** Row counts of the released model; a checkpoint that has them must have the released map. */
+const RELEASED_ROWS: readonly number[] = [384_006_168, 384_016_682];
 
 /** Compares a token map with the config's compressed size and with the digests that are known. */
 export function verifyMap(config: EngramConfig, map: TokenMap, place: string): Check {
-  const known = KNOWN_MAPS.get(map.sha256);
+  const known = knownMap(map.sha256);
   const stated = config.compressedVocabSize;
-  const whose = known ? `the map of ${known.name}` : "not a known map";
+  const whose = known !== null ? `the map of ${known}` : "not a known map";
   const detail =
     `${map.map.length} tokens to ${map.compressedVocabSize}; sha256 ${map.sha256}, ${whose}`;
   const found: { tensor: null; file: string; message: string }[] = [];
