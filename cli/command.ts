@@ -1,4 +1,5 @@
 import { Command } from "@commander-js/extra-typings";
+import { type Permission, permissionLines } from "./permissions.ts";
 import type { Printer } from "./printer.ts";
 import { type Progress, startProgress } from "./progress.ts";
 
@@ -20,8 +21,8 @@ export interface About {
   readonly details?: string;
   /** Command lines that can be typed as they stand, without `engram`, each with what it does. */
   readonly examples: readonly (readonly [commandLine: string, does: string])[];
-  /** Deno permissions the command uses, as flags. */
-  readonly permissions: string;
+  /** Deno permissions the command uses; a local job never uses the network. */
+  readonly permissions: readonly Permission[];
 }
 
 /** Commands by their commander object, so that the reference and the tests can list them. */
@@ -41,7 +42,8 @@ export function command(name: string, about: About) {
 
 function helpTail(about: About): string {
   const examples = about.examples.map(([line, does]) => `  # ${does}\n  engram ${line}`);
-  return `\nExamples:\n${examples.join("\n")}\n\nPermissions: ${about.permissions}`;
+  const permissions = permissionLines(about.permissions).map((line) => `  ${line}`);
+  return `\nExamples:\n${examples.join("\n")}\n\nPermissions:\n${permissions.join("\n")}`;
 }
 
 let context: Context | undefined;

@@ -1,5 +1,6 @@
 import type { AdapterDescription } from "../lib/gpu/describe_adapter.ts";
 import { table } from "./printer.ts";
+import { quietVulkan } from "./quiet_vulkan.ts";
 import { bytes, count } from "./units.ts";
 
 /** Permissions the commands use, and for what. */
@@ -37,6 +38,7 @@ export interface DoctorReport {
 
 /** Looks at the runtime, its permissions and the GPU. */
 export async function doctorReport(): Promise<DoctorReport> {
+  quietVulkan();
   const { describeAdapter } = await import("../lib/gpu/describe_adapter.ts");
   const adapter = await describeAdapter();
   const permissions: Record<string, string> = {};

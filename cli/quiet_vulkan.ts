@@ -4,6 +4,7 @@
  */
 export function quietVulkan(): void {
   if (Deno.build.os !== "linux") return;
-  if (Deno.permissions.querySync({ name: "env" }).state !== "granted") return;
-  if (!Deno.env.get("XDG_RUNTIME_DIR")) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
+  const variable = "XDG_RUNTIME_DIR";
+  if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") return;
+  if (!Deno.env.get(variable)) Deno.env.set(variable, "/tmp");
 }

@@ -1,5 +1,6 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { ABOUT } from "./command.ts";
+import type { Permission } from "./permissions.ts";
 
 /** The reference of every command in Markdown, made from the command table. */
 export function reference(root: CommandUnknownOpts): string {
@@ -24,8 +25,14 @@ function section(command: CommandUnknownOpts): string {
     `\`\`\`\nengram ${command.name()} ${command.usage()}\n\`\`\``,
     ...(items.length ? [items.join("\n")] : []),
     `\`\`\`sh\n${examples}\n\`\`\``,
-    `Permissions: \`${about.permissions}\``,
+    permissions(about.permissions),
   ].join("\n\n") + "\n";
+}
+
+function permissions(needed: readonly Permission[]): string {
+  if (needed.length === 0) return "Needs no permission.";
+  const items = needed.map(([flags, when]) => `- \`${flags}\`${when ? ` ${when}` : ""}`);
+  return `Needs\n\n${items.join("\n")}`;
 }
 
 /** Options every command has; said once, above the reference. */

@@ -5,6 +5,8 @@ import type { Layout } from "../lib/layout/layout.ts";
 import type { TokenMap } from "../lib/tokenizer/token_map.ts";
 import type { Tokenizer } from "../lib/tokenizer/tokenizer.ts";
 import type { Context } from "./command.ts";
+import { noteTokenizer } from "./note_tokenizer.ts";
+import type { Printer } from "./printer.ts";
 import { type RawChunk, type RawTokens, rawTokens } from "./raw_tokens.ts";
 import type { TokenOptions } from "./token_options.ts";
 
@@ -74,9 +76,10 @@ export interface TokenInput {
 export async function openTokenInput(
   options: TokenOptions,
   checkpoint: Pick<Checkpoint, "config" | "tokenizerPath" | "place">,
-  context: Pick<Context, "signal" | "progress">,
+  context: Pick<Context, "signal" | "progress"> & { readonly printer: Pick<Printer, "note"> },
 ): Promise<TokenInput> {
   checkOptions(options);
+  if (options.text !== undefined) noteTokenizer(context.printer);
   const { config } = checkpoint;
   // A file that is not there is found out before the tokenizer is loaded.
   const raw = await rawTokens(options, config.maxNgramSize - 1, context);

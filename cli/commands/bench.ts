@@ -9,6 +9,7 @@ import type { BenchRequest } from "../bench/request.ts";
 import { WORKLOADS } from "../bench/workloads.ts";
 import { begin, command } from "../command.ts";
 import { integer, list, oneOf, size } from "../options.ts";
+import { NATIVE_TOKENIZER, READ } from "../permissions.ts";
 import { table } from "../printer.ts";
 import { VERSION } from "../version.ts";
 
@@ -30,8 +31,13 @@ export function benchCommand() {
       ],
       ["bench compare a.json b.json", "which run was faster"],
     ],
-    permissions:
-      "--allow-read --allow-write --allow-env --allow-sys (--allow-ffi to drop the page cache)",
+    permissions: [
+      READ,
+      ["--allow-write --allow-sys=statfs,cpus,osRelease,systemMemoryInfo", "except to compare"],
+      NATIVE_TOKENIZER,
+      ["--allow-ffi", "to map files, and for --cache cold"],
+      ["--allow-run=python3", "with --baseline python"],
+    ],
   })
     .addArgument(new Argument("<what>", "what to measure").choices(WHAT))
     .argument("[records...]", "for compare: two records written with --format json")

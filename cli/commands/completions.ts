@@ -10,7 +10,7 @@ export function completionsCommand() {
       ["completions bash >> ~/.bashrc", "complete commands, flags and files in bash"],
       ["completions fish | source", "the same in the running fish"],
     ],
-    permissions: "none",
+    permissions: [],
   })
     .addArgument(new Argument("<shell>", "the shell").choices(SHELLS))
     .action((shell, options) => {

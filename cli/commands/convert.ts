@@ -6,6 +6,7 @@ import { TARGETS } from "../../lib/exchange/convert_table.ts";
 import { buildLayout } from "../../lib/layout/build_layout.ts";
 import { checkOutputFolder } from "../../lib/shards/output_folder.ts";
 import { begin, command } from "../command.ts";
+import { DISK_SPACE, READ, REMOTE } from "../permissions.ts";
 import { table } from "../printer.ts";
 import { bytes, count } from "../units.ts";
 
@@ -25,7 +26,7 @@ export function convertCommand() {
       ["convert DeepSeek-V4.1-Flash --to packed --out packed", "one read a row"],
       ["convert DeepSeek-V4.1-Flash --to int8 --out int8 --json", "errors by column as JSON"],
     ],
-    permissions: "--allow-read --allow-write --allow-sys=statfs",
+    permissions: [READ, ["--allow-write"], DISK_SPACE, REMOTE],
   })
     .argument("<checkpoint>", "a folder, a safetensors file, or a URL")
     .addOption(

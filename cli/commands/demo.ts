@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { EngramError } from "../../lib/errors.ts";
 import { begin, command } from "../command.ts";
 import { integer } from "../options.ts";
+import { NATIVE_TOKENIZER } from "../permissions.ts";
 
 /** `engram demo`: makes a small checkpoint and runs the main job on it. */
 export function demoCommand() {
@@ -13,7 +14,7 @@ export function demoCommand() {
       ["demo", "in a temporary folder, removed afterwards"],
       ["demo --out demo", "keep the checkpoint and what was made of it"],
     ],
-    permissions: "--allow-read --allow-write --allow-env --allow-sys --allow-net --allow-ffi",
+    permissions: [["--allow-read --allow-write"], NATIVE_TOKENIZER],
   })
     .option("--out <dir>", "keep everything in this new folder")
     .option("--seed <n>", "seed of the weights", integer("--seed", 0, 2 ** 32 - 1), 1)

@@ -8,6 +8,7 @@ import { diffReport, diffText } from "../diff_report.ts";
 import { diffPlaces } from "../diff_places.ts";
 import { ExitWith } from "../failure.ts";
 import { integer } from "../options.ts";
+import { READ, REMOTE } from "../permissions.ts";
 
 /** `engram diff`: an engine's dump against ours. */
 export function diffCommand() {
@@ -25,7 +26,7 @@ export function diffCommand() {
       ["diff ours.safetensors theirs.npy --checkpoint MODEL", "row numbers of an engine"],
       ["diff vectors/ dump/ --checkpoint MODEL --json", "every file of the conformance vectors"],
     ],
-    permissions: "--allow-read",
+    permissions: [READ, REMOTE],
   })
     .argument("<expected>", "file or folder that engram wrote")
     .argument("<actual>", "file or folder that the engine wrote")

@@ -10,7 +10,7 @@ export function doctorCommand() {
       ["doctor", "the GPU found, what it can do, and which permissions are missing"],
       ["doctor --json", "the same as one JSON object"],
     ],
-    permissions: "none; it shows those it is given",
+    permissions: [],
   }).action(async (options) => {
     const { printer } = begin(options);
     const report = await doctorReport();

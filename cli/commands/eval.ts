@@ -6,6 +6,7 @@ import { evaluateTokens, KEPT } from "../evaluate_tokens.ts";
 import { LayerTables } from "../layer_tables.ts";
 import { noteCache } from "../note_cache.ts";
 import { openRunner } from "../open_runner.ts";
+import { DISK_SPACE, NATIVE_TOKENIZER, READ, REMOTE, writeWith } from "../permissions.ts";
 import { GateRecord } from "../report/gate_record.ts";
 import { openPage, writePage } from "../report/write_page.ts";
 import { rankChoice, withRankOptions } from "../rank_options.ts";
@@ -14,7 +15,7 @@ import { integer } from "../options.ts";
 import { openTokenInput } from "../token_input.ts";
 import { withTokenOptions } from "../token_options.ts";
 import { checkTokenOutput } from "../token_output.ts";
-import { count } from "../units.ts";
+import { count, counted } from "../units.ts";
 
 /** `engram eval`: the module as a whole, on a text. */
 export function evalCommand() {
@@ -43,7 +44,13 @@ export function evalCommand() {
         ["eval MODEL --text book.txt --seed 1 --html gates.html", "a page to read the gates in"],
         ["eval MODEL --text a.txt --seed 1 --keep rows,kv --out y.safetensors", "with all between"],
       ],
-      permissions: "--allow-read --allow-write (--out) --allow-ffi --allow-env (tokenizing)",
+      permissions: [
+        READ,
+        writeWith("--out and --html"),
+        DISK_SPACE,
+        NATIVE_TOKENIZER,
+        REMOTE,
+      ],
     }).argument("<checkpoint>", "folder of the model's files"),
   ))
     .option("--hidden <file>", "the stream that enters each layer")
@@ -105,8 +112,8 @@ export function evalCommand() {
       noteCache(printer, tables.cacheCounts);
       if (html) {
         const { gatePage } = await import("../report/gate_page.ts");
-        const requests = counts.requests === 1 ? "1 request" : `${count(counts.requests)} requests`;
-        const subtitle = `${place}: ${count(counts.tokens)} tokens of ${requests}, ` +
+        const requests = counted(counts.requests, "request");
+        const subtitle = `${place}: ${counted(counts.tokens, "token")} of ${requests}, ` +
           `residual stream from ${hidden.description}, on ${kernels.description}`;
         const { layout, map: { map }, tokenizer } = input;
         const split = tables.choice ?? { tp: DEFAULT_TP };
@@ -125,7 +132,7 @@ export function evalCommand() {
       };
       printer.result(value, () =>
         [
-          `${count(counts.tokens)} tokens of ${count(counts.requests)} requests, ` +
+          `${counted(counts.tokens, "token")} of ${counted(counts.requests, "request")}, ` +
           `${count(counts.dead)} dead; hidden from ${hidden.description}`,
           ...(out === undefined ? ["", summary.text()] : [`written to ${out}`]),
           ...(html ? [`page written to ${html.path}`] : []),

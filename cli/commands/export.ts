@@ -4,6 +4,7 @@ import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import { EngramError } from "../../lib/errors.ts";
 import type { Constants } from "../../lib/exchange/constants.ts";
 import { begin, command } from "../command.ts";
+import { DISK_SPACE, READ, REMOTE } from "../permissions.ts";
 import { tokenMapOption } from "../token_map_option.ts";
 import { bytes, count } from "../units.ts";
 
@@ -26,7 +27,7 @@ export function exportCommand() {
         "needs no tensors",
       ],
     ],
-    permissions: "--allow-read --allow-write --allow-sys=statfs",
+    permissions: [READ, ["--allow-write"], DISK_SPACE, REMOTE],
   })
     .argument("<checkpoint>", "a folder, a safetensors file, a config.json or a URL")
     .option("--tokenizer <path>", "tokenizer.json or its folder, instead of the checkpoint's own")

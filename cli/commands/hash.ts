@@ -6,6 +6,7 @@ import type { Layout } from "../../lib/layout/layout.ts";
 import { knownMap } from "../../lib/tokenizer/known_maps.ts";
 import { begin, command, type Context } from "../command.ts";
 import { part } from "../part.ts";
+import { DISK_SPACE, NATIVE_TOKENIZER, READ, REMOTE, writeWith } from "../permissions.ts";
 import { table } from "../printer.ts";
 import { openTokenInput, type TokenInput } from "../token_input.ts";
 import { runTokenJob, type TokenCounts } from "../token_job.ts";
@@ -34,8 +35,7 @@ export function hashCommand() {
         ["hash MODEL/config.json --ids ids.npy --map map.safetensors", "token ids, no tokenizer"],
         ["hash MODEL --text - --json < book.txt", "standard input, only the summary"],
       ],
-      permissions: "--allow-read; --allow-write with --out; " +
-        "--allow-ffi and --allow-env make tokenizing faster",
+      permissions: [READ, writeWith("--out"), DISK_SPACE, NATIVE_TOKENIZER, REMOTE],
     }).argument("<checkpoint>", "folder, safetensors file or config.json"),
   )
     .option("--out <file>", "write the hash ids: .safetensors, .npy or .jsonl")

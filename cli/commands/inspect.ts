@@ -5,6 +5,7 @@ import { type Survey, survey } from "../../lib/verify/survey.ts";
 import { begin, command } from "../command.ts";
 import { inspectReport } from "../inspect_report.ts";
 import { inspectText } from "../inspect_text.ts";
+import { READ, REMOTE, writeWith } from "../permissions.ts";
 import { openPage, writePage } from "../report/write_page.ts";
 
 /** `engram inspect`: what a checkpoint or any safetensors file holds. */
@@ -18,7 +19,7 @@ export function inspectCommand() {
       ["inspect model-00047-of-00048.safetensors --all", "every tensor of one file"],
       ["inspect DeepSeek-V4.1-Flash --html layout.html", "the same drawn as a page"],
     ],
-    permissions: "--allow-read (with --html also --allow-write)",
+    permissions: [READ, writeWith("--html"), REMOTE],
   })
     .argument("<path>", "a folder, a safetensors file, or a config.json")
     .option("--all", "list every tensor, not only those of Engram layers")

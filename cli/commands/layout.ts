@@ -5,6 +5,7 @@ import { SPLITS } from "../../lib/layout/rank_spans.ts";
 import { begin, command } from "../command.ts";
 import { layoutReport, layoutText } from "../layout_report.ts";
 import { integer } from "../options.ts";
+import { READ, REMOTE } from "../permissions.ts";
 import { tokenMapOption } from "../token_map_option.ts";
 
 /** `engram layout`: primes, multipliers and what each rank holds. */
@@ -16,7 +17,7 @@ export function layoutCommand() {
       ["layout DeepSeek-V4.1-Flash --tp 4", "the layout split over four ranks by complete heads"],
       ["layout config.json --tp 8 --split strided --json", "the same as JSON, columns dealt round"],
     ],
-    permissions: "--allow-read (of a URL also --allow-net --allow-env)",
+    permissions: [READ, REMOTE],
   })
     .argument("<checkpoint>", "a checkpoint, or a config.json")
     .option("--tp <n>", "tensor-parallel ranks", integer("--tp", 1), 1)

@@ -5,6 +5,7 @@ import { begin, command } from "../command.ts";
 import { deviceOption, openDevice } from "../device.ts";
 import { LayerTables } from "../layer_tables.ts";
 import { noteCache } from "../note_cache.ts";
+import { DISK_SPACE, NATIVE_TOKENIZER, READ, REMOTE, writeWith } from "../permissions.ts";
 import { rankChoice, withRankOptions } from "../rank_options.ts";
 import { lookUpRowNumbers } from "../lookup_row_numbers.ts";
 import { lookUpTokens } from "../lookup_tokens.ts";
@@ -15,7 +16,7 @@ import { integer } from "../options.ts";
 import { table } from "../printer.ts";
 import { checkTokenOutput } from "../token_output.ts";
 import { withTokenOptions } from "../token_options.ts";
-import { count } from "../units.ts";
+import { count, counted } from "../units.ts";
 
 /** `engram lookup`: the rows that tokens, or row numbers, stand for. */
 export function lookupCommand() {
@@ -36,7 +37,7 @@ export function lookupCommand() {
         ["lookup MODEL --rows rows.json --out rows.safetensors", 'rows.json: {"1": [0, 24957922]}'],
         ["lookup MODEL --ids ids.json --tp 4 --rank 1 --out r1.safetensors", "what rank 1 gives"],
       ],
-      permissions: "--allow-read --allow-write (--out) --allow-ffi --allow-env (tokenizing)",
+      permissions: [READ, writeWith("--out"), DISK_SPACE, NATIVE_TOKENIZER, REMOTE],
     }).argument("<checkpoint>", "folder or safetensors file with the tables"),
   ))
     .option("--rows <file>", 'row numbers: JSON {"LAYER": [ROW, …]} or layers.N.row_ids I64')
@@ -87,9 +88,9 @@ export function lookupCommand() {
 }
 
 function lookupText({ tokens, requests, dead_tokens, layers }: LookupResult, out?: string): string {
-  const lines = tokens === null
-    ? []
-    : [`${count(tokens)} tokens of ${count(requests!)} requests, ${count(dead_tokens!)} dead`];
+  const lines = tokens === null ? [] : [
+    `${counted(tokens, "token")} of ${counted(requests!, "request")}, ${count(dead_tokens!)} dead`,
+  ];
   lines.push(table(
     ["layer", "rows looked up", "shape", "sha256 of their bf16 values"],
     layers.map((layer) => [

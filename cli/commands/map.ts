@@ -1,4 +1,5 @@
 import { begin, command } from "../command.ts";
+import { READ, REMOTE, writeWith } from "../permissions.ts";
 import { count } from "../units.ts";
 
 /** `engram map`: the compressed token map of a tokenizer. */
@@ -13,7 +14,7 @@ export function mapCommand() {
       ["map DeepSeek-V4.1-Flash", "sizes and digest of the map of a folder's tokenizer.json"],
       ["map tokenizer.json --out map.safetensors", "save it: `hash`, `lookup` and `eval` take it"],
     ],
-    permissions: "--allow-read (with --out also --allow-write)",
+    permissions: [READ, writeWith("--out"), REMOTE],
   })
     .argument("<tokenizer>", "a tokenizer.json, or the folder that holds one")
     .option("--out <file>", "write the map to this safetensors file")

@@ -11,6 +11,7 @@ import { checkOutputFolder } from "../../lib/shards/output_folder.ts";
 import { sourceIdentities } from "../../lib/shards/source_identity.ts";
 import { begin, command, type Context } from "../command.ts";
 import { integer } from "../options.ts";
+import { DISK_SPACE, READ, REMOTE, SYSTEM_COPY } from "../permissions.ts";
 import { table } from "../printer.ts";
 import { bytes, count } from "../units.ts";
 
@@ -28,7 +29,7 @@ export function offloadCommand() {
       ["offload DeepSeek-V4.1-Flash --tp 4 --rank 1 --out packed-1", "one rank's rows"],
       ["offload packed --unpack --out unpacked", "back to embed.weight and embed.scale"],
     ],
-    permissions: "--allow-read --allow-write --allow-sys=statfs",
+    permissions: [READ, ["--allow-write"], DISK_SPACE, SYSTEM_COPY, REMOTE],
   })
     .argument("<checkpoint>", "a checkpoint, or with --unpack a folder of packed rows")
     .requiredOption("--out <dir>", "folder to write to, made where it is not there")

@@ -6,6 +6,7 @@ import { SPLITS } from "../../lib/layout/rank_spans.ts";
 import { placements, tableSizes } from "../../lib/plan/placements.ts";
 import { begin, command } from "../command.ts";
 import { integer, size } from "../options.ts";
+import { NATIVE_TOKENIZER, READ, REMOTE, writeWith } from "../permissions.ts";
 import { planReport, planText } from "../plan_report.ts";
 import { planTraffic } from "../plan_traffic.ts";
 import { openTokenInput } from "../token_input.ts";
@@ -28,7 +29,7 @@ export function planCommand() {
           "with a text: balance of the ranks, and hit rates as a picture",
         ],
       ],
-      permissions: "--allow-read; --allow-write with --svg",
+      permissions: [READ, writeWith("--svg"), NATIVE_TOKENIZER, REMOTE],
     }).argument("<checkpoint>", "a checkpoint, or a config.json"),
   )
     .requiredOption("--tp <n>", "tensor-parallel ranks, one GPU each", integer("--tp", 1))

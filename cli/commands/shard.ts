@@ -9,6 +9,7 @@ import { writeShards } from "../../lib/shards/write_shards.ts";
 import { EngramError } from "../../lib/errors.ts";
 import { begin, command } from "../command.ts";
 import { integer } from "../options.ts";
+import { DISK_SPACE, READ, REMOTE, SYSTEM_COPY } from "../permissions.ts";
 import { shardReport, shardText } from "../shard_report.ts";
 
 /** `engram shard`: splits a checkpoint's tables over ranks, one safetensors file a rank. */
@@ -25,8 +26,7 @@ export function shardCommand() {
       ["shard DeepSeek-V4.1-Flash --tp 8 --rank 3 --out shards", "one rank's file alone"],
       ["shard DeepSeek-V4.1-Flash --tp 8 --split strided --out shards --dry-run", "only the plan"],
     ],
-    permissions:
-      "--allow-read --allow-write --allow-sys=statfs (--allow-ffi to copy at cp's speed)",
+    permissions: [READ, ["--allow-write"], DISK_SPACE, SYSTEM_COPY, REMOTE],
   })
     .argument("<checkpoint>", "a folder, a safetensors file, or a URL")
     .requiredOption("--tp <n>", "tensor-parallel ranks", integer("--tp", 1))

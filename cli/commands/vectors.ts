@@ -2,6 +2,7 @@ import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import { EngramError } from "../../lib/errors.ts";
 import { begin, command } from "../command.ts";
 import { deviceOption, openDevice } from "../device.ts";
+import { NATIVE_TOKENIZER, READ, REMOTE } from "../permissions.ts";
 import { table } from "../printer.ts";
 
 /** `engram vectors`: test vectors of a model for other engines. */
@@ -16,7 +17,7 @@ export function vectorsCommand() {
       ["vectors DeepSeek-V4.1-Flash --out vectors", "all vectors of a model"],
       ["vectors config.json --tokenizer tokenizer.json --out vectors", "maps and row numbers only"],
     ],
-    permissions: "--allow-read --allow-write --allow-sys=statfs --allow-ffi --allow-env",
+    permissions: [READ, ["--allow-write"], NATIVE_TOKENIZER, REMOTE],
   })
     .argument("<checkpoint>", "a folder, a config.json or a URL")
     .option("--tokenizer <path>", "tokenizer.json or its folder, instead of the checkpoint's own")

@@ -8,6 +8,7 @@ import { checkOffload, checkShards } from "../check_shards.ts";
 import { checkFileSums } from "../check_sums.ts";
 import { begin, command } from "../command.ts";
 import { integer } from "../options.ts";
+import { READ, REMOTE, writeWith } from "../permissions.ts";
 import { tokenMapOption, type TokenMapOptions } from "../token_map_option.ts";
 import { type VerifyReport, verifyReport, verifyText } from "../verify_report.ts";
 
@@ -26,8 +27,7 @@ export function verifyCommand() {
         "every byte of the tables, and the files' digests",
       ],
     ],
-    permissions:
-      "--allow-read (with --resume also --allow-write; of a URL --allow-net --allow-env)",
+    permissions: [READ, writeWith("--resume"), REMOTE],
   })
     .argument("<checkpoint>", "a folder, a safetensors file, or a config.json")
     .option(

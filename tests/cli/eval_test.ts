@@ -68,7 +68,7 @@ Deno.test("eval without --out shows tokens with their gates, dead ones marked", 
     const flags = ["--text", text, "--seed", "3", "--dead-token", dead];
     const shown = await cli(...args, ...flags);
     assert.equal(shown.code, 0, shown.err);
-    assert.match(shown.out, /tokens of 1 requests, 1 dead; hidden from seed 3/);
+    assert.match(shown.out, /tokens of 1 request, 1 dead; hidden from seed 3/);
     assert.match(shown.out, new RegExp(`^ *6 +${dead} .* dead +dead$`, "m"));
     for (const id of [2, 5]) assert.match(shown.out, new RegExp(`layer ${id}: mean gate 0\\.`));
     assert.match(shown.out, /strongest\n.*\n/);
@@ -116,7 +116,7 @@ Deno.test("eval of many texts: each is a request of its own; an empty one has no
     assert.equal(nothing.code, 0, nothing.err);
     assert.deepEqual(new TensorFile(none).get("layers.5.output", "BF16").shape, [0, 2, 32]);
     const shown = await cli(...args, "--text", empty, "--seed", "1");
-    assert.match(shown.out, /0 tokens of 1 requests/);
+    assert.match(shown.out, /0 tokens of 1 request/);
     assert.match(shown.out, /layer 2: no live token/);
   });
 });

@@ -177,7 +177,7 @@ Deno.test("lookup without --out is a summary; as JSON lines, one line a token", 
     const place = join(folder, "model");
     const args = ["lookup", place, "--text", text, "--device", "cpu"];
     const shown = await cli(...args);
-    assert.match(shown.out, /tokens of 1 requests, 0 dead/);
+    assert.match(shown.out, /tokens of 1 request, 0 dead/);
     assert.match(shown.out, /^ *4 +\d+ +\d+ × 6 × 40 +[0-9a-f]{64}$/m);
     const value = (await cli(...args, "--json")).json();
     assert.equal(value.out, null);
