@@ -17,9 +17,9 @@ fn fetch(row: u32, lane: u32) -> Piece {
   let chunk = row / CHUNK_ROWS;
   let inside = row - chunk * CHUNK_ROWS;
   let record = inside * (STRIDE / 8u);
-  let scales = records_at(chunk, record + LANES + lane / 32u);
-  let word = select(scales.x, scales.y, lane % 32u >= 16u);
-  return Piece(records_at(chunk, record + lane), (word >> (lane / 4u % 4u * 8u)) & 0xffu);
+  let both = two_records_at(chunk, record + lane, record + LANES + lane / 32u);
+  let word = select(both.z, both.w, lane % 32u >= 16u);
+  return Piece(both.xy, (word >> (lane / 4u % 4u * 8u)) & 0xffu);
 }
 
 // Two codes' bits, at bits 20 and up of two words, to bf16. With 112 added to its exponent a code is

@@ -9,7 +9,7 @@ import { hasFastKernel, PAGE_BYTES, SORTED_GROUP, sortedLookup } from "./table_s
 /** Tables up to this size fit the page cache, in which order does not matter. */
 export const CACHED_PAGES_BYTES = 8e9;
 /** Turns of a workgroup over the order: it stays on a page until it is done with it. */
-const TURNS = 1;
+const TURNS = 2;
 
 /**
  * Lookup in a table with more pages than the GPU's page cache: the rows are listed page by page

@@ -21,7 +21,7 @@ export function hasFastKernel({ kind, headDim }: RowEncoding): boolean {
 }
 
 /** Threads of a workgroup, and rows a thread has on the way. */
-const PLAIN = { group: 128, pieces: 3 } as const;
+const PLAIN = { group: 128, pieces: 2 } as const;
 const SORTED = { group: 256, pieces: 1 } as const;
 
 /** Pieces of eight values that a workgroup of the plain fp8 kernel takes. */
@@ -118,19 +118,36 @@ function fp8Constants({ encoding, split, stride, subnormals }: TableShape) {
 
 /** WGSL that binds a table's buffers from binding `first` on and reads element `at` of one of them. */
 function tableBindings(encoding: RowEncoding, first: number, chunks: number): string {
-  const type = hasFastKernel(encoding) ? "vec2<u32>" : "u32";
+  const fast = hasFastKernel(encoding);
+  const type = fast ? "vec2<u32>" : "u32";
   const numbers = Array.from({ length: chunks }, (_, i) => i);
   const variables = numbers.map((i) =>
     `@group(0) @binding(${first + i}) var<storage, read> records${i}: array<${type}>;`
   );
-  const cases = numbers.slice(1).map((i) => `    case ${i}u: { return records${i}[at]; }`);
   return [
     ...variables,
     `fn records_at(chunk: u32, at: u32) -> ${type} {`,
-    "  switch chunk {",
-    ...cases,
-    "    default: { return records0[at]; }",
-    "  }",
+    tree(0, chunks, (i) => `return records${i}[at];`),
     "}",
+    ...(fast
+      ? [
+        "// Elements `a` and `b` of the same buffer: one choice for both, and both on the way at once.",
+        "fn two_records_at(chunk: u32, a: u32, b: u32) -> vec4<u32> {",
+        tree(0, chunks, (i) => `return vec4(records${i}[a], records${i}[b]);`),
+        "}",
+      ]
+      : []),
   ].join("\n");
+}
+
+/**
+ * Chooses among buffers `first` … `end - 1` by halves. A `switch` over three or more becomes an
+ * indirect jump on some devices, which makes a lookup a fifth slower.
+ */
+function tree(first: number, end: number, leaf: (i: number) => string): string {
+  if (end - first === 1) return leaf(first);
+  const middle = Math.floor((first + end) / 2);
+  return `if chunk < ${middle}u { ${tree(first, middle, leaf)} } else { ${
+    tree(middle, end, leaf)
+  } }`;
 }
