@@ -54,18 +54,21 @@ export function inspectReport(survey: Survey, all: boolean) {
     tokenizer: files.tokenizerPath,
     engram_layers: survey.layers.map((layer) => {
       const primes = layout?.layers.find(({ layerId }) => layerId === layer.layerId);
+      // Of a config alone that does not say, the table would have the rows of its primes.
+      const unsaid = layer.embed === null && config?.numEmbeddings === null;
+      const rows = unsaid && primes ? primes.rows : layer.rows;
       return {
         layer_id: layer.layerId,
         encoding: layer.encoding.kind,
         packed: layer.packed,
         head_dim: layer.encoding.headDim,
         row_bytes: layer.encoding.recordBytes,
-        rows: layer.rows,
+        rows,
         layout_rows: primes?.rows ?? null,
         padding_rows: primes && layer.embed ? layer.rows - primes.rows : null,
         table_bytes: layer.embed
           ? layer.embed.weight.byteLength + (layer.embed.scale?.byteLength ?? 0)
-          : layer.rows * layer.encoding.recordBytes,
+          : rows * layer.encoding.recordBytes,
         projection: layer.wkv && `${layer.wkv.weight.dtype} [${layer.wkv.weight.shape.join(", ")}]`,
         first_prime: primes?.primes[0][0] ?? null,
         last_prime: primes?.primes.at(-1)?.at(-1) ?? null,

@@ -67,6 +67,21 @@ Deno.test("inspect works on any safetensors file, and on a config alone", async 
   assert.deepEqual(config.engram_layers.map((layer: { rows: number }) => layer.rows), [3698, 6938]);
 });
 
+Deno.test("a config that does not say how many rows there are is shown with its primes' rows", async () => {
+  await inFolder(async (folder) => {
+    const { engram_num_embeddings: _, ...config } = SMALL_CONFIG;
+    const path = join(folder, "config.json");
+    await Deno.writeTextFile(path, JSON.stringify(config));
+    const { engram_layers: layers } = (await cli("inspect", path, "--json")).json();
+    // Primes from 5 on, four a layer: 5 + 7 + 11 + 13 and 17 + 19 + 23 + 29.
+    assert.deepEqual(layers.map((layer: { rows: number }) => layer.rows), [36, 88]);
+    assert.deepEqual(layers.map((layer: { table_bytes: number }) => layer.table_bytes), [
+      36 * 33,
+      88 * 33,
+    ]);
+  });
+});
+
 Deno.test("inspect without a config tells layers by their tensors", async () => {
   await inFolder(async (folder) => {
     writeCheckpoint(folder, { files: { [ONE]: layerTensors(7, 36, "model.") }, config: null });

@@ -52,6 +52,8 @@ Deno.test("the grammar is that of JSON.parse on JSON texts with pieces put in an
         const from = at % (text.length + 1);
         text = text.slice(0, from) + put + text.slice(from + cut);
       }
+      // A cut may leave half of a surrogate pair, which no decoded UTF-8 holds.
+      text = text.toWellFormed();
       const wanted = shouldTake(text);
       taken += Number(wanted);
       equal(takes(text), wanted, text);
