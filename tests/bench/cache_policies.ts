@@ -170,6 +170,7 @@ const input = await openTokenInput(
   {
     signal: new AbortController().signal,
     progress: () => ({ advance() {}, stop() {} }),
+    printer: { note: console.error },
   },
 );
 const hasher = new StreamHasher(new NgramHasher(input.layout, input.padId));
