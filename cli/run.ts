@@ -1,4 +1,4 @@
-import { Command, CommanderError } from "@commander-js/extra-typings";
+import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { COMMANDS } from "./commands.ts";
 import { interruptRequests } from "../lib/bytes/interrupt.ts";
 import { TRAFFIC, type Traffic } from "../lib/bytes/traffic.ts";
@@ -50,7 +50,9 @@ export async function run(
     noteTraffic(printer, before);
     return EXIT_CODES.ok;
   } catch (error) {
-    if (error instanceof CommanderError) return usageFailure(printer, error, usage);
+    if (error instanceof CommanderError) {
+      return usageFailure(printer, error, usage, root.commands.find((c) => c.name() === args[0]));
+    }
     if (debugging() && error instanceof Error) printer.err(`${error.stack}\n`);
     return reportFailure(printer, error);
   }
@@ -70,16 +72,33 @@ function noteTraffic(printer: Printer, before: Traffic): void {
   printer.note(`fetched ${bytes(TRAFFIC.bytes - before.bytes)} in ${count(requests)} requests`);
 }
 
-function usageFailure(printer: Printer, error: CommanderError, usage: string): number {
+function usageFailure(
+  printer: Printer,
+  error: CommanderError,
+  usage: string,
+  command: CommandUnknownOpts | undefined,
+): number {
   if (error.exitCode === 0) return EXIT_CODES.ok;
   const [first, ...rest] = usage.trim().replace(/^error: /, "").split("\n");
   if (error.code === "commander.help") printer.err(usage);
   else {
     const suggestion = rest.join(" ").trim();
-    const hint = suggestion || "Run the command with --help to see what it takes";
+    const hint = suggestion ||
+      (error.code === "commander.missingArgument" && command && swallowed(command)) ||
+      "Run the command with --help to see what it takes";
     reportFailure(printer, new EngramError("usage", first, { hint }));
   }
   return EXIT_CODES.usage;
+}
+
+/** Where an option that takes all the words after it may have taken the argument: says so. */
+function swallowed(command: CommandUnknownOpts): string | undefined {
+  const option = command.options.find((option) =>
+    option.variadic && command.getOptionValue(option.attributeName()) !== undefined
+  );
+  return option &&
+    `${option.long} takes every word after it: name the ${command.registeredArguments[0].name()} ` +
+      `before ${option.long}`;
 }
 
 function each(command: Command, visit: (command: Command) => void): void {

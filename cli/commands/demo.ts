@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { makeFolder } from "../../lib/bytes/make_folder.ts";
 import { EngramError } from "../../lib/errors.ts";
 import { begin, command } from "../command.ts";
 import { integer } from "../options.ts";
@@ -39,12 +39,8 @@ export function demoCommand() {
 }
 
 function makeNew(folder: string): string {
-  try {
-    Deno.mkdirSync(folder, { recursive: true });
-    if ([...Deno.readDirSync(folder)].length === 0) return join(folder);
-  } catch (cause) {
-    throw new EngramError("unavailable", `Cannot create \`${folder}\``, { where: folder, cause });
-  }
+  makeFolder(folder);
+  if ([...Deno.readDirSync(folder)].length === 0) return folder;
   throw new EngramError("unavailable", `Cannot use \`${folder}\`: it is not empty`, {
     where: folder,
     hint: "Give a new folder",

@@ -48,6 +48,7 @@ export function verifyCommand() {
     .action(async (location, options) => {
       const context = begin(options);
       const { printer } = context;
+      checkResume(options);
       const found = await survey(location);
       try {
         refuseShards(found);
@@ -67,6 +68,15 @@ export function verifyCommand() {
         found.close();
       }
     });
+}
+
+/** Only the deep scan takes long enough to go on from somewhere. */
+function checkResume({ resume, deep }: { resume?: string; deep?: true }): void {
+  if (resume === undefined || deep) return;
+  throw new EngramError("usage", "Cannot resume: found --resume without --deep", {
+    where: "--resume",
+    hint: "Add --deep",
+  });
 }
 
 /** A folder of shards has each tensor many times; only the checkpoint says what they should be. */

@@ -2,7 +2,8 @@ import { EngramError } from "../errors.ts";
 
 /** What the operating system's code says, and how to mend it. */
 const CODES: Readonly<Record<string, readonly [found: string, hint?: string]>> = {
-  ENOENT: ["no such file or folder", "Check the path for typing errors"],
+  ENOENT: ["no such file or folder"],
+  EEXIST: ["it exists already and is no folder", "Choose another name"],
   ENOTDIR: ["a part of the path is not a folder"],
   EISDIR: ["it is a folder, wanted a file"],
   EACCES: ["no permission", "Check the owner and mode of the file and of its folders"],
@@ -26,10 +27,21 @@ export function fileError(act: string, path: string, error: unknown): EngramErro
   const missing = error instanceof Error && error.name === "NotCapable";
   const [found, hint] = missing
     ? ["Deno was not given the permission", "Run with `-A`, or grant the permission it names"]
+    : code === "ENOENT"
+    ? ["no such file or folder", missingHint(act, path)]
     : known ?? [text];
   return new EngramError("unavailable", `Cannot ${act} \`${path}\`: ${found}`, {
     where: path,
     ...(hint ? { hint } : {}),
     ...(known && !missing ? {} : { cause: error }),
   });
+}
+
+function missingHint(act: string, path: string): string {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path)) {
+    return "Wanted a path, https://… or hf://organization/name";
+  }
+  return act === "create"
+    ? "Make the folder it is to be in first"
+    : "Check the path for typing errors";
 }

@@ -6,6 +6,7 @@ import { SeededHidden } from "../../../lib/engram/seeded_hidden.ts";
 import { CpuKernels } from "../../../lib/engram/cpu_kernels.ts";
 import { buildLayout } from "../../../lib/layout/build_layout.ts";
 import { fileStore } from "../../../lib/table/file_store.ts";
+import { quietVulkan } from "../../quiet_vulkan.ts";
 import { benchCheckpoint } from "../bench_checkpoint.ts";
 import { benchIds } from "../bench_ids.ts";
 import { oneRequest } from "../one_request.ts";
@@ -15,6 +16,7 @@ import { sample } from "../sample.ts";
 
 /** The whole module: hash, lookup, projection and gate of every layer, rows read from files. */
 export async function* evalWorkload(request: BenchRequest): AsyncIterable<BenchResult> {
+  quietVulkan();
   const { openKernels } = await import("../../../lib/gpu/open_kernels.ts");
   const { kernels, note } = await openKernels(request.device);
   request.note(note);

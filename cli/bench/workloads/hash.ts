@@ -2,6 +2,7 @@ import { buildLayout } from "../../../lib/layout/build_layout.ts";
 import type { Layout } from "../../../lib/layout/layout.ts";
 import type { HashBatch } from "../../../lib/hash/hash_batch.ts";
 import { NgramHasher } from "../../../lib/hash/ngram_hasher.ts";
+import { quietVulkan } from "../../quiet_vulkan.ts";
 import { RELEASED } from "../released.ts";
 import type { BenchResult } from "../record.ts";
 import type { BenchRequest } from "../request.ts";
@@ -65,6 +66,7 @@ async function* gpuCases(
   shared: Pick<BenchResult, "name" | "parameters" | "work" | "counted" | "warnings">,
 ): AsyncIterable<BenchResult> {
   if (request.device === "cpu") return;
+  quietVulkan();
   const { openKernels } = await import("../../../lib/gpu/open_kernels.ts");
   const { kernels, note } = await openKernels(request.device);
   try {
