@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { bytesOf } from "../lib/bytes/bytes_of.ts";
 import type { Checkpoint } from "../lib/checkpoint/checkpoint.ts";
 import type { Kernels } from "../lib/engram/kernels.ts";
 import type { LayerTables } from "./layer_tables.ts";
@@ -37,7 +38,7 @@ export class RowDigest {
   readonly #hash = createHash("sha256");
 
   add(values: Uint16Array): void {
-    this.#hash.update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+    this.#hash.update(bytesOf(values));
   }
 
   /** Ends the digest. */

@@ -1,5 +1,6 @@
 import { extname } from "node:path";
 import { npyHeader } from "../lib/arrays/npy_header.ts";
+import { bytesOf } from "../lib/bytes/bytes_of.ts";
 import { OutputFile } from "../lib/bytes/output_file.ts";
 import { EngramError } from "../lib/errors.ts";
 import { jsonNumbers } from "./json_numbers.ts";
@@ -90,8 +91,4 @@ function jsonLines(path: string, layers: readonly RowPlan[], force: boolean): Ro
     commit: () => file.commit(),
     [Symbol.dispose]: () => file.abort(),
   };
-}
-
-function bytesOf(view: ArrayBufferView): Uint8Array {
-  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 }

@@ -3,6 +3,7 @@ import type { Split } from "../lib/layout/rank_spans.ts";
 import type { ShardPlan } from "../lib/shards/shard_plan.ts";
 import type { WrittenShard } from "../lib/shards/write_shards.ts";
 import { table } from "./printer.ts";
+import { ranges } from "./ranges.ts";
 import { bytes, count } from "./units.ts";
 
 /** What `engram shard` was asked for. */
@@ -66,7 +67,7 @@ export function shardText(report: ShardReport): string {
   const { tp, dp, split, out, shards } = report;
   const rows = shards.map((shard) => [
     shard.rank,
-    columnsText(shard.layers[0].columns),
+    ranges(shard.layers[0].columns) || "none",
     shard.layers.map((layer) => count(layer.rows)).join(" + "),
     bytes(shard.bytes),
     shard.state,
@@ -79,10 +80,4 @@ export function shardText(report: ShardReport): string {
     `${bytes(report.bytes)} in ${out}, split by ${split} over ${over}` +
     (report.dry_run ? "; nothing was written (--dry-run)" : ""),
   ].join("\n");
-}
-
-function columnsText(columns: readonly number[]): string {
-  if (columns.length === 0) return "none";
-  const dense = columns.every((column, i) => column === columns[0] + i);
-  return dense && columns.length > 1 ? `${columns[0]}–${columns.at(-1)}` : columns.join(",");
 }

@@ -1,5 +1,6 @@
 import { extname } from "node:path";
 import { npyHeader } from "../lib/arrays/npy_header.ts";
+import { bytesOf } from "../lib/bytes/bytes_of.ts";
 import { OutputFile } from "../lib/bytes/output_file.ts";
 import { EngramError } from "../lib/errors.ts";
 import { SafetensorsWriter } from "../lib/safetensors/safetensors_writer.ts";
@@ -166,8 +167,4 @@ function nested(values: readonly number[], shape: readonly number[]): string {
     (_, i) => nested(values.slice(i * size, (i + 1) * size), shape.slice(1)),
   );
   return `[${parts.join(",")}]`;
-}
-
-function bytesOf(view: ArrayBufferView): Uint8Array {
-  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 }

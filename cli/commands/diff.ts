@@ -6,7 +6,7 @@ import type { RankOfSplit } from "../../lib/exchange/rank_row_mistakes.ts";
 import { begin, command } from "../command.ts";
 import { diffReport, diffText } from "../diff_report.ts";
 import { diffPlaces } from "../diff_places.ts";
-import { ExitWith } from "../failure.ts";
+import { EXIT_CODES, ExitWith } from "../failure.ts";
 import { integer } from "../options.ts";
 import { READ, REMOTE } from "../permissions.ts";
 
@@ -61,7 +61,7 @@ export function diffCommand() {
       }
       const report = diffReport(diffs, places.missing, model !== null);
       printer.result(report, () => diffText(report));
-      if (!report.equal) throw new ExitWith(5);
+      if (!report.equal) throw new ExitWith(EXIT_CODES.mismatch);
     });
 }
 

@@ -1,4 +1,5 @@
 import { Option } from "@commander-js/extra-typings";
+import { makeFolder } from "../../lib/bytes/make_folder.ts";
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import { EngramError } from "../../lib/errors.ts";
 import { SPLITS } from "../../lib/layout/rank_spans.ts";
@@ -105,7 +106,7 @@ async function unpack(place: string, options: Options, { printer, signal, progre
   try {
     const total = offload.manifest.layers.reduce((sum, { size }) => sum + size, 0);
     const bar = progress("unpacking", total, "bytes");
-    Deno.mkdirSync(options.out, { recursive: true });
+    makeFolder(options.out);
     try {
       const files = await unpackOffload(offload, options.out, {
         force: options.force ?? false,

@@ -7,8 +7,7 @@ import { multipliers } from "./multipliers.ts";
 import { rowLayout, type RowLayoutConfig } from "./row_layout.ts";
 
 /** The part of a config that the layout follows from. */
-export interface LayoutConfig
-  extends RowLayoutConfig, Pick<EngramConfig, "compressedVocabSize"> {}
+export interface LayoutConfig extends RowLayoutConfig, Pick<EngramConfig, "compressedVocabSize"> {}
 
 /**
  * The prime layout and multipliers of all layers of a model.

@@ -1,4 +1,5 @@
 import { breathe } from "../bytes/breathe.ts";
+import { bytesOf } from "../bytes/bytes_of.ts";
 import type { TensorSpec } from "./plan_file.ts";
 import { SafetensorsWriter, type SafetensorsWriterOptions } from "./safetensors_writer.ts";
 
@@ -45,8 +46,4 @@ export async function writeSafetensors(
   }
   writer.commit();
   return writer.size;
-}
-
-function bytesOf(view: ArrayBufferView): Uint8Array {
-  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 }

@@ -1,5 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
+import { bytesOf } from "../bytes/bytes_of.ts";
 import { normalizeKey } from "./normalize_key.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
@@ -36,5 +37,5 @@ export function buildTokenMap(tokenizer: Tokenizer): TokenMap {
 
 /** SHA-256 of a map's int32 little-endian bytes, in hexadecimal; in JavaScript, for browsers too. */
 export function mapDigest(map: Int32Array): string {
-  return bytesToHex(sha256(new Uint8Array(map.buffer, map.byteOffset, map.byteLength)));
+  return bytesToHex(sha256(bytesOf(map)));
 }

@@ -162,3 +162,18 @@ Deno.test("one rank's rows cannot stand for the whole tables, nor a rank be half
     );
   });
 });
+
+Deno.test("a folder that cannot be made is named, with the reason", async () => {
+  await inFolder(async (folder) => {
+    const packed = join(folder, "packed");
+    assert.equal((await cli("offload", MINI, "--out", packed)).code, 0);
+    const file = join(folder, "file");
+    await Deno.writeTextFile(file, "");
+    const out = join(file, "out");
+    for (const args of [[MINI], [packed, "--unpack"]]) {
+      const { code, err } = await cli("offload", ...args, "--out", out);
+      assert.equal(code, 4);
+      assert.ok(err.includes(`Cannot create \`${out}\`: a part of the path is not a folder`), err);
+    }
+  });
+});
