@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { EngramError } from "../errors.ts";
 import { fileError } from "./file_error.ts";
 import { checkFreeSpace } from "./free_space.ts";
@@ -97,6 +98,16 @@ export class OutputFile implements Disposable {
     const copied = kernelCopy(descriptor, from, this.#file, offset, bytes);
     this.#end = Math.max(this.#end, offset + copied);
     return copied;
+  }
+
+  /** Begins to make what was written durable, so that a later {@linkcode OutputFile.commit} need not wait. */
+  async flush(): Promise<void> {
+    if (this.#done) throw new EngramError("usage", `Cannot flush \`${this.path}\`: it is closed`);
+    try {
+      await promisify(fs.fsync)(this.#file);
+    } catch (error) {
+      throw fileError("write", this.path, error);
+    }
   }
 
   /** Makes the file durable and gives it its name. Nothing can be written afterwards. */

@@ -126,6 +126,11 @@ export class SafetensorsWriter implements Disposable {
     );
   }
 
+  /** Begins to make the file durable, beside other work: see {@linkcode OutputFile.flush}. */
+  async flush(): Promise<void> {
+    await this.#file.flush();
+  }
+
   /** Finishes the file and gives it its name; a tensor with bytes missing is an error. */
   commit(): void {
     for (const [name, { byteLength }] of this.#plan.spans) {

@@ -42,14 +42,34 @@ export async function writeShards(
   const missing = new Set(plans.filter(({ name }) => !existsSync(join(folder, name))));
   checkFreeSpace(folder, [...missing].reduce((sum, { file }) => sum + file.size, 0));
   const written: WrittenShard[] = [];
-  for (const plan of plans) {
-    const path = join(folder, plan.name);
-    const state = !missing.has(plan) && await isRight(path, plan, options)
-      ? "verified"
-      : await write(path, plan, options);
-    written.push({ rank: plan.rank, path, bytes: plan.file.size, state });
+  // While one shard goes to the disk, the next is copied.
+  let finishing: Promise<void> = Promise.resolve();
+  try {
+    for (const plan of plans) {
+      const path = join(folder, plan.name);
+      const right = !missing.has(plan) && await isRight(path, plan, options);
+      if (!right) {
+        const writer = await write(path, plan, options);
+        const before = finishing;
+        finishing = before.then(() => finish(writer), () => writer.abort());
+        await before;
+      }
+      const state = right ? "verified" : "written";
+      written.push({ rank: plan.rank, path, bytes: plan.file.size, state });
+    }
+  } finally {
+    await finishing;
   }
   return written;
+}
+
+async function finish(writer: SafetensorsWriter): Promise<void> {
+  try {
+    await writer.flush();
+    writer.commit();
+  } finally {
+    writer.abort();
+  }
 }
 
 async function isRight(
@@ -66,22 +86,27 @@ async function isRight(
   );
 }
 
+/** Writes all but the name. */
 async function write(
   path: string,
   { tensors, metadata }: ShardPlan,
   { force, signal, onBytes }: WriteShardsOptions,
-): Promise<"written"> {
-  using writer = SafetensorsWriter.create(path, tensors, { metadata, force: force ?? false });
-  for (const { name, pieces } of tensors) {
-    for (const { tensor, begin, end } of pieces) {
-      await writer.appendFrom(name, tensor, {
-        begin,
-        end,
-        ...(signal && { signal }),
-        ...(onBytes && { onBytes }),
-      });
+): Promise<SafetensorsWriter> {
+  const writer = SafetensorsWriter.create(path, tensors, { metadata, force: force ?? false });
+  try {
+    for (const { name, pieces } of tensors) {
+      for (const { tensor, begin, end } of pieces) {
+        await writer.appendFrom(name, tensor, {
+          begin,
+          end,
+          ...(signal && { signal }),
+          ...(onBytes && { onBytes }),
+        });
+      }
     }
+    return writer;
+  } catch (error) {
+    writer.abort();
+    throw error;
   }
-  writer.commit();
-  return "written";
 }
