@@ -4,7 +4,7 @@ import type { Printer } from "./printer.ts";
 import { quietVulkan } from "./quiet_vulkan.ts";
 
 /** Where kernels can run. */
-export const DEVICES = ["auto", "gpu", "cpu"] as const;
+const DEVICES = ["auto", "gpu", "cpu"] as const;
 
 /** The option `--device`. */
 export function deviceOption() {

@@ -11,7 +11,8 @@ export interface TextFile {
   open(): AsyncIterable<Uint8Array>;
 }
 
-const CHUNK = 1 << 20;
+/** Bytes of a read: some pieces for the tokenizer, and nothing to a machine's memory. */
+const CHUNK = 2 ** 20;
 
 /**
  * The texts that paths stand for, in the order given: a file, `-` for standard input (once), or a

@@ -8,6 +8,9 @@ export interface IdChunk {
   readonly requestStart: boolean;
 }
 
+/** Ids of a chunk: work on fewer would cost mostly calls, and more would leave the cache. */
+export const CHUNK_IDS: number = 2 ** 16;
+
 /** A file of token ids, read in chunks whatever its size. */
 export interface IdSource {
   /** Path or URL. */

@@ -1,11 +1,9 @@
 import type { ByteSource } from "../bytes/byte_source.ts";
 import { EngramError } from "../errors.ts";
 import { idOf } from "./id_check.ts";
-import type { IdSource } from "./id_source.ts";
+import { CHUNK_IDS, type IdSource } from "./id_source.ts";
 import { readNpyHeader } from "./npy_header.ts";
 import { npyDtype, numberBytes, numbersOf, toLittleEndian } from "./numbers_of.ts";
-
-const CHUNK = 1 << 16;
 
 /** Token ids of an open .npy file of one dimension: one request. */
 export async function idsOfNpy(source: ByteSource): Promise<IdSource> {
@@ -23,8 +21,8 @@ export async function idsOfNpy(source: ByteSource): Promise<IdSource> {
   return {
     name: source.name,
     async *chunks() {
-      for (let at = 0; at === 0 || at < count; at += CHUNK) {
-        const bytes = new Uint8Array(Math.min(CHUNK, count - at) * numberBytes(dtype));
+      for (let at = 0; at === 0 || at < count; at += CHUNK_IDS) {
+        const bytes = new Uint8Array(Math.min(CHUNK_IDS, count - at) * numberBytes(dtype));
         await source.read(bytes, offset + at * numberBytes(dtype));
         toLittleEndian(descr, bytes, numberBytes(dtype));
         const values = numbersOf(dtype, bytes);

@@ -3,10 +3,8 @@ import { readTensor } from "../safetensors/read_tensor.ts";
 import type { SafetensorsFile } from "../safetensors/safetensors_file.ts";
 import type { Tensor } from "../safetensors/tensor.ts";
 import { idOf } from "./id_check.ts";
-import type { IdChunk, IdSource } from "./id_source.ts";
+import { CHUNK_IDS, type IdChunk, type IdSource } from "./id_source.ts";
 import { isNumberDtype, numberBytes, numbersOf } from "./numbers_of.ts";
-
-const CHUNK = 1 << 16;
 
 /**
  * Token ids of an open safetensors file: `token_ids` [T] of an integer type, with `dead` [T] (U8 or
@@ -36,8 +34,8 @@ async function* chunks(
 ): AsyncGenerator<IdChunk> {
   for (const [request, start] of starts.slice(0, -1).entries()) {
     const end = starts[request + 1];
-    for (let at = start; at === start || at < end; at += CHUNK) {
-      const count = Math.min(CHUNK, end - at);
+    for (let at = start; at === start || at < end; at += CHUNK_IDS) {
+      const count = Math.min(CHUNK_IDS, end - at);
       const values = await read(tokenIds, at, count);
       const ids = Int32Array.from(values, (value, i) => idOf(value, at - start + i, name));
       const chunk = { ids, requestStart: at === start };

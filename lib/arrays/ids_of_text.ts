@@ -1,10 +1,10 @@
 import type { ByteSource } from "../bytes/byte_source.ts";
 import { EngramError } from "../errors.ts";
 import { idOf } from "./id_check.ts";
-import type { IdChunk, IdSource } from "./id_source.ts";
+import { CHUNK_IDS, type IdChunk, type IdSource } from "./id_source.ts";
 
-/** Ids in a chunk, and bytes in a read. */
-const CHUNK = 1 << 16;
+/** Bytes of a read: fewer would cost mostly calls. */
+const READ_BYTES = 2 ** 16;
 
 /** No number of a token id is longer, however it is written. */
 const MAX_LITERAL = 40;
@@ -15,8 +15,8 @@ export function idsOfText(source: ByteSource): IdSource {
     name: source.name,
     async *chunks() {
       const scanner = new IdScanner(source.name);
-      for (let at = 0; at < source.size; at += CHUNK) {
-        const bytes = new Uint8Array(Math.min(CHUNK, source.size - at));
+      for (let at = 0; at < source.size; at += READ_BYTES) {
+        const bytes = new Uint8Array(Math.min(READ_BYTES, source.size - at));
         await source.read(bytes, at);
         yield* scanner.push(bytes);
       }
@@ -75,7 +75,7 @@ class IdScanner {
         }
       }
       this.#offset++;
-      if (this.#ids.length >= CHUNK) yield this.#chunk();
+      if (this.#ids.length >= CHUNK_IDS) yield this.#chunk();
     }
   }
 

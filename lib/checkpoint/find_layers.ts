@@ -167,11 +167,10 @@ class LayerFinder {
         JSON.stringify(listed)
       } is listed in file \`${file}\`, which is not there`;
       this.faults.push({ kind: "unavailable", tensor: name, file, missing: true, message });
-    } else {this.#fault(
-        name,
-        `tensor ${JSON.stringify(name)} is missing${detail ? `: ${detail}` : ""}`,
-        true,
-      );}
+      return null;
+    }
+    const message = `tensor ${JSON.stringify(name)} is missing${detail ? `: ${detail}` : ""}`;
+    this.#fault(name, message, true);
     return null;
   }
 

@@ -31,8 +31,7 @@ export async function openPlace(place: Place): Promise<Checkpoint> {
   }
 }
 
-/** Reads the config beside the files. */
-export async function readConfig(files: CheckpointFiles): Promise<EngramConfig> {
+async function readConfig(files: CheckpointFiles): Promise<EngramConfig> {
   const { folder, configName } = files;
   if (configName === null) {
     throw new EngramError(

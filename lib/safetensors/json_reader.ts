@@ -1,7 +1,7 @@
 import { HeaderFault } from "./header_fault.ts";
 
 /** Containers inside each other, at most; the reference library's parser stops there too. */
-export const MOST_NESTED = 127;
+const MOST_NESTED = 127;
 
 /**
  * Reads JSON text piece by piece, by the grammar of RFC 8259 and nothing beyond it.

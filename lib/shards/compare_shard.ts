@@ -13,6 +13,7 @@ export interface ShardFault {
   readonly message: string;
 }
 
+/** Bytes compared at a time: a remote source costs a round trip for each. */
 const CHUNK_BYTES = 8 * 2 ** 20;
 
 /** Compares the file at `path` with what `plan` would write there, every byte of it. */

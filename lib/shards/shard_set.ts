@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { openFile } from "../bytes/file_source.ts";
 import type { EngramLayer } from "../checkpoint/checkpoint.ts";
 import { engramTensors } from "../checkpoint/engram_tensors.ts";
-import { tableShape } from "../checkpoint/table_shape.ts";
+import { layerOfParts } from "../checkpoint/layer_of_parts.ts";
 import { EngramError } from "../errors.ts";
 import type { RowLayout } from "../layout/layout.ts";
 import { rankSpans, type RankSplit } from "../layout/rank_spans.ts";
@@ -116,21 +116,10 @@ function layerOf(
       { where: folder },
     );
   }
-  const parts = engramTensors(file.tensors.values()).get(layerId)?.parts;
-  const weight = parts?.get("embed.weight");
-  if (!parts || !weight) throw fault(file.source.name, `it has no table of layer ${layerId}`);
-  const scale = parts.get("embed.scale") ?? null;
-  const shape = tableShape(weight, scale, headDim);
-  if (typeof shape === "string") throw fault(file.source.name, shape);
-  const wkv = parts.get("wkv.weight");
-  return {
-    layerId,
-    ...shape,
-    embed: { weight, scale },
-    wkv: wkv ? { weight: wkv, scale: parts.get("wkv.scale") ?? null } : null,
-    qWeight: parts.get("q_weight") ?? null,
-    kWeight: parts.get("k_weight") ?? null,
-  };
+  const tensors = engramTensors(file.tensors.values()).get(layerId);
+  const layer = layerOfParts(tensors ?? { layerId, parts: new Map() }, headDim);
+  if (typeof layer === "string") throw fault(file.source.name, layer);
+  return layer;
 }
 
 function fault(place: string, found: string): EngramError {

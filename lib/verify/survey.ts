@@ -4,10 +4,10 @@ import { MAX_CONFIG_BYTES } from "../checkpoint/config_limits.ts";
 import type { EngramConfig } from "../checkpoint/engram_config.ts";
 import { engramTensors, type LayerTensors } from "../checkpoint/engram_tensors.ts";
 import { findLayers, type LayerFault } from "../checkpoint/find_layers.ts";
+import { layerOfParts } from "../checkpoint/layer_of_parts.ts";
 import { locate } from "../checkpoint/locate.ts";
 import { mentionsEngram, parseConfig } from "../checkpoint/parse_config.ts";
 import { readJson } from "../checkpoint/read_json.ts";
-import { tableShape } from "../checkpoint/table_shape.ts";
 import { EngramError } from "../errors.ts";
 import { buildLayout } from "../layout/build_layout.ts";
 import type { Layout } from "../layout/layout.ts";
@@ -106,20 +106,6 @@ function layoutOf(config: EngramConfig): Layout | EngramError {
 }
 
 function layersByName(engram: ReadonlyMap<number, LayerTensors>): EngramLayer[] {
-  return [...engram.values()].flatMap(({ layerId, parts }): EngramLayer[] => {
-    const weight = parts.get("embed.weight");
-    if (!weight) return [];
-    const scale = parts.get("embed.scale") ?? null;
-    const shape = tableShape(weight, scale, null);
-    if (typeof shape === "string") return [];
-    const wkv = parts.get("wkv.weight");
-    return [{
-      layerId,
-      ...shape,
-      embed: { weight, scale },
-      wkv: wkv ? { weight: wkv, scale: parts.get("wkv.scale") ?? null } : null,
-      qWeight: parts.get("q_weight") ?? null,
-      kWeight: parts.get("k_weight") ?? null,
-    }];
-  });
+  return [...engram.values()].map((tensors) => layerOfParts(tensors, null))
+    .filter((layer) => typeof layer !== "string");
 }
