@@ -1,11 +1,10 @@
-import { Option } from "@commander-js/extra-typings";
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import { buildLayout } from "../../lib/layout/build_layout.ts";
-import { SPLITS } from "../../lib/layout/rank_spans.ts";
 import { begin, command } from "../command.ts";
 import { layoutReport, layoutText } from "../layout_report.ts";
 import { integer } from "../options.ts";
 import { READ, REMOTE } from "../permissions.ts";
+import { splitOption } from "../split_option.ts";
 import { tokenMapOption } from "../token_map_option.ts";
 
 /** `engram layout`: primes, multipliers and what each rank holds. */
@@ -27,10 +26,7 @@ export function layoutCommand() {
       integer("--dp", 1),
       1,
     )
-    .addOption(
-      new Option("--split <way>", "complete heads in a row, heads dealt round, or plain rows")
-        .choices(SPLITS).default("heads" as const),
-    )
+    .addOption(splitOption())
     .option("--tokenizer <path>", "count the compressed vocabulary with this tokenizer")
     .option("--map <file>", "count it with a saved map")
     .action(async (location, options) => {

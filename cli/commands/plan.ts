@@ -1,14 +1,13 @@
-import { Option } from "@commander-js/extra-typings";
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import { EngramError } from "../../lib/errors.ts";
 import { buildLayout } from "../../lib/layout/build_layout.ts";
-import { SPLITS } from "../../lib/layout/rank_spans.ts";
 import { placements, tableSizes } from "../../lib/plan/placements.ts";
 import { begin, command } from "../command.ts";
 import { integer, size } from "../options.ts";
 import { NATIVE_TOKENIZER, READ, REMOTE, writeWith } from "../permissions.ts";
 import { planReport, planText } from "../plan_report.ts";
 import { planTraffic } from "../plan_traffic.ts";
+import { splitOption } from "../split_option.ts";
 import { openTokenInput } from "../token_input.ts";
 import { withTokenOptions } from "../token_options.ts";
 
@@ -43,10 +42,7 @@ export function planCommand() {
       size("--shm"),
     )
     .option("--batch <tokens>", "tokens of a batch", integer("--batch", 1, 2 ** 20), 8192)
-    .addOption(
-      new Option("--split <way>", "complete heads in a row, heads dealt round, or plain rows")
-        .choices(SPLITS).default("heads" as const),
-    )
+    .addOption(splitOption())
     .option("--svg <file>", "draw the hit rates, with --text or --ids")
     .option("--force", "replace --svg where it exists")
     .action(async (place, options) => {

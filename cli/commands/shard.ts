@@ -1,6 +1,4 @@
-import { Option } from "@commander-js/extra-typings";
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
-import { SPLITS } from "../../lib/layout/rank_spans.ts";
 import { rowLayout } from "../../lib/layout/row_layout.ts";
 import { planShards } from "../../lib/shards/shard_plan.ts";
 import { checkOutputFolder } from "../../lib/shards/output_folder.ts";
@@ -11,6 +9,7 @@ import { begin, command } from "../command.ts";
 import { integer } from "../options.ts";
 import { DISK_SPACE, READ, REMOTE, SYSTEM_COPY } from "../permissions.ts";
 import { shardReport, shardText } from "../shard_report.ts";
+import { splitOption } from "../split_option.ts";
 
 /** `engram shard`: splits a checkpoint's tables over ranks, one safetensors file a rank. */
 export function shardCommand() {
@@ -37,10 +36,7 @@ export function shardCommand() {
       1,
     )
     .option("--rank <n>", "write only this shard (tp rank * dp + dp rank)", integer("--rank", 0))
-    .addOption(
-      new Option("--split <way>", "complete heads in a row, heads dealt round, or plain rows")
-        .choices(SPLITS).default("heads" as const),
-    )
+    .addOption(splitOption())
     .requiredOption("--out <dir>", "folder to write to, made where it is not there")
     .option("--dry-run", "print what would be written, and write nothing")
     .option("--force", "replace shards that differ")
