@@ -62,8 +62,10 @@ export async function readNpyHeader(source: ByteSource): Promise<NpyHeader> {
   const sizes = shape.split(",").map((size) => size.trim()).filter((size) => size !== "").map(
     Number,
   );
-  const itemBytes = Number(/\d+$/.exec(descr)?.[0]);
-  const wanted = offset + sizes.reduce((product, size) => product * size, itemBytes);
+  // Objects have no size of their own, and a text's number counts characters, not bytes.
+  const itemBytes = /^[<>=|][biufcV](\d+)$/.exec(descr)?.[1];
+  if (itemBytes === undefined) return refuse(`values of type ${descr}`, "numbers");
+  const wanted = offset + sizes.reduce((product, size) => product * size, Number(itemBytes));
   if (wanted !== source.size) {
     refuse(`${source.size} bytes`, `${wanted} for ${descr} of shape [${sizes.join(", ")}]`);
   }

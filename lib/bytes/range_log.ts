@@ -41,7 +41,12 @@ export class RangeLog implements RangeCache {
     try {
       fs.mkdirSync(folder, { recursive: true });
       const log = new RangeLog(path, fs.openSync(path, "a+"));
-      log.#load();
+      try {
+        log.#load();
+      } catch (error) {
+        log.close();
+        throw error;
+      }
       return log;
     } catch (error) {
       throw fileError("use the cache", path, error);

@@ -33,3 +33,23 @@ Deno.test("a written header is read back", async () => {
     });
   }
 });
+
+Deno.test("what holds no numbers is refused by its type, not by its size", async () => {
+  for (const descr of ["|O", "<U3", "|S4", "<M8[ns]"]) {
+    const header = npyHeader(descr, [2]);
+    const bytes = new Uint8Array(header.length + 24);
+    bytes.set(header);
+    await assert.rejects(readNpyHeader(memorySource(bytes, "a.npy")), {
+      name: "EngramError",
+      kind: "malformed",
+      message: `Cannot read \`a.npy\` as .npy: found values of type ${descr}, wanted numbers`,
+    });
+  }
+});
+
+Deno.test("sizes whose product is past 2^53 are refused, whatever it is rounded to", async () => {
+  for (const shape of [[2 ** 53 - 1, 3], [2 ** 32, 2 ** 32], [2 ** 63, 2]]) {
+    const header = npyHeader("<i4", shape);
+    await assert.rejects(readNpyHeader(memorySource(header, "a.npy")), /found \d+ bytes, wanted/);
+  }
+});
