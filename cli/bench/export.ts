@@ -47,7 +47,7 @@ function cellsOf(result: BenchResult, all: readonly BenchResult[]): string[] {
     : null;
   return [
     labelOf(result),
-    seconds(own.median),
+    own.median === null ? "–" : seconds(own.median),
     `${(own.spread * 100).toFixed(0)}%`,
     own.gpuMedian === null ? "–" : seconds(own.gpuMedian),
     rate(own.tokensPerSecond),
@@ -59,7 +59,7 @@ function cellsOf(result: BenchResult, all: readonly BenchResult[]): string[] {
 }
 
 function labelOf(result: BenchResult): string {
-  const { of: _, ...shown } = result.parameters;
+  const { of: _of, adapter: _adapter, ...shown } = result.parameters;
   const parameters = Object.entries(shown).map(([key, value]) => `${key} ${value}`).join(", ");
   const role = result.role === "case" ? "" : ` (${result.role})`;
   return `${result.name}: ${result.variant}${role}${parameters ? `, ${parameters}` : ""}`;
@@ -104,9 +104,12 @@ function csv(record: BenchRecord): string {
       distinctRows,
       bytes,
     ];
-    return result.samples.map((time, i) =>
-      [...fixed, i, time, result.gpuSamples?.[i] ?? null]
-        .map((cell) => quote(cell === null ? "" : String(cell))).join(",")
+    const samples = Math.max(result.samples.length, result.gpuSamples?.length ?? 0);
+    return Array.from(
+      { length: samples },
+      (_, i) =>
+        [...fixed, i, result.samples[i] ?? null, result.gpuSamples?.[i] ?? null]
+          .map((cell) => quote(cell === null ? "" : String(cell))).join(","),
     );
   });
   return [head, ...lines].join("\n") + "\n";

@@ -2,18 +2,23 @@ import { z } from "zod";
 import { EngramError } from "../../lib/errors.ts";
 import type { BenchRecord } from "./record.ts";
 
-const SAMPLES = z.array(z.number().positive()).min(1);
+const SAMPLES = z.array(z.number().positive());
 
 /** Only what a comparison reads is demanded, so that later versions can add to records. */
 const RECORD = z.looseObject({
   format: z.literal(1),
-  results: z.array(z.looseObject({
-    name: z.string(),
-    variant: z.string(),
-    parameters: z.record(z.string(), z.union([z.string(), z.number()])),
-    samples: SAMPLES,
-    gpuSamples: SAMPLES.nullable(),
-  })),
+  results: z.array(
+    z.looseObject({
+      name: z.string(),
+      variant: z.string(),
+      parameters: z.record(z.string(), z.union([z.string(), z.number()])),
+      samples: SAMPLES,
+      gpuSamples: SAMPLES.min(1).nullable(),
+    }).refine(
+      (result) => result.samples.length > 0 || result.gpuSamples !== null,
+      "wanted at least one sample",
+    ),
+  ),
 });
 
 /** Reads a record written with `--format json`. */

@@ -43,7 +43,7 @@ export interface BenchResult {
   readonly counted: string;
   /** What the time leaves out, in words. */
   readonly excluded: string;
-  /** Wall time of each sample, seconds, in rising order. */
+  /** Wall time of each sample, seconds, in rising order; empty where only the GPU's clock was read. */
   readonly samples: readonly number[];
   /** GPU time of each sample by timestamps, seconds; null where there is none. */
   readonly gpuSamples: readonly number[] | null;

@@ -18,6 +18,8 @@ export interface BenchRequest {
   readonly cache: readonly ("warm" | "cold")[];
   readonly tp: readonly number[];
   readonly device: "auto" | "gpu" | "cpu";
+  /** Kernels to time on the GPU's clock; empty for all but the whole released table. */
+  readonly kernels: readonly string[];
   /** Whether to run numpy's figures beside ours, through Python. */
   readonly python: boolean;
   readonly sampling: Sampling;

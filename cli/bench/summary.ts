@@ -4,7 +4,7 @@ import type { BenchResult } from "./record.ts";
 /** A case in a few numbers. */
 export interface Summary {
   /** Median wall time, seconds. */
-  readonly median: number;
+  readonly median: number | null;
   /** Median absolute deviation as a share of the median. */
   readonly spread: number;
   /** Median GPU time, seconds. */
@@ -20,15 +20,13 @@ export interface Summary {
 export function summarize(result: BenchResult): Summary {
   const wall = [...result.samples].sort((a, b) => a - b);
   const gpu = result.gpuSamples?.length ? [...result.gpuSamples].sort((a, b) => a - b) : null;
-  const median = medianSorted(wall);
-  const gpuMedian = gpu ? medianSorted(gpu) : null;
-  const seconds = gpuMedian ?? median;
-  const rate = (amount: number | null) => amount === null ? null : amount / seconds;
   const base = gpu ?? wall;
+  const seconds = medianSorted(base);
+  const rate = (amount: number | null) => amount === null ? null : amount / seconds;
   return {
-    median,
+    median: wall.length > 0 ? medianSorted(wall) : null,
     spread: medianAbsoluteDeviation(base) / seconds,
-    gpuMedian,
+    gpuMedian: gpu && seconds,
     seconds,
     tokensPerSecond: rate(result.work.tokens),
     rowsPerSecond: rate(result.work.rows),

@@ -1,6 +1,7 @@
 import type { Workload } from "./request.ts";
 import { evalWorkload } from "./workloads/eval.ts";
 import { hashWorkload } from "./workloads/hash.ts";
+import { kernelsWorkload } from "./workloads/kernels.ts";
 import { lookupWorkload } from "./workloads/lookup.ts";
 import { mapWorkload } from "./workloads/map.ts";
 import { readWorkload } from "./workloads/read.ts";
@@ -13,6 +14,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
   map: mapWorkload,
   lookup: lookupWorkload,
   eval: evalWorkload,
+  kernels: kernelsWorkload,
   shard: shardWorkload,
   verify: verifyWorkload,
   read: readWorkload,

@@ -29,6 +29,7 @@ export function benchCommand() {
         "bench lookup --checkpoint DIR --tokens 8192 --format json --out a.json",
         "keep the samples",
       ],
+      ["bench kernels --device gpu", "every GPU kernel, by the GPU's own clock"],
       ["bench compare a.json b.json", "which run was faster"],
     ],
     permissions: [
@@ -66,6 +67,11 @@ export function benchCommand() {
       new Option("--device <device>", "where kernels run").choices(["auto", "gpu", "cpu"]).default(
         "auto" as const,
       ),
+    )
+    .option(
+      "--kernels <list>",
+      "for kernels: copy, lookup, hash, gate, projection, chain; or table, 101 GB on the GPU",
+      list(String),
     )
     .addOption(
       new Option("--baseline <what>", "also measure numpy through Python").choices(["python"]),
@@ -128,6 +134,7 @@ export function benchCommand() {
           text: options.text ?? null,
           tokenizer: options.tokenizer ?? null,
           backends: options.backend,
+          kernels: options.kernels ?? [],
           python: options.baseline === "python",
           sampling: { warmup: options.warmup, samples: options.samples, signal },
           scratch,
@@ -141,13 +148,14 @@ export function benchCommand() {
         await Deno.remove(scratch, { recursive: true });
       }
       const { thisMachine } = await import("../bench/machine.ts");
-      const adapter = results.find((result) => result.parameters.of === "gpu")?.variant ?? null;
+      const adapter = results.map(({ parameters }) => parameters.adapter).find((name) => name) ??
+        null;
       const record: BenchRecord = {
         format: 1,
         engram: VERSION,
         started,
         commandLine: Deno.args,
-        machine: thisMachine(adapter),
+        machine: thisMachine(adapter === null ? null : String(adapter)),
         results,
       };
       const format = options.json ? "json" : options.format;

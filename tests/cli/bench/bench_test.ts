@@ -125,3 +125,9 @@ Deno.test("an unknown backend is a usage error that lists the known ones", async
   assert.equal(code, 2);
   assert.match(err, /"tape".*file, mapped, memory, packed/);
 });
+
+Deno.test("an unknown kernel is a usage error, before any device is asked for", async () => {
+  const { code, err } = await cli("bench", "kernels", "--kernels", "lookup,tape");
+  assert.equal(code, 2);
+  assert.match(err, /"tape".*copy, lookup/);
+});

@@ -10,7 +10,7 @@ import { timeDispatches } from "./time_dispatches.ts";
 
 /** The released `wkv`, or one like it, of random codes. */
 export function randomWkv(small: boolean): ProjectionWeights {
-  const [outFeatures, inFeatures] = small ? [320, 512] : [25600, 6144];
+  const [outFeatures, inFeatures] = small ? [320, 768] : [25600, 6144];
   return {
     outFeatures,
     inFeatures,
