@@ -5,22 +5,22 @@ import { fileBytes, layerTensors, SMALL_CONFIG } from "../checkpoint/small_check
 const BUCKETS = 100_000;
 
 /**
- * Writes a checkpoint of 27 MB of random rows: large enough for a run on it to be stopped in the
- * middle. Returns the folder.
+ * Writes a checkpoint of random rows, 27 MB unless told otherwise: large enough for a run on it to be
+ * stopped in the middle. Returns the folder.
  */
-export function writeBigCheckpoint(folder: string): string {
+export function writeBigCheckpoint(folder: string, buckets = BUCKETS): string {
   const layout = buildLayout({
     where: "test",
     layerIds: SMALL_CONFIG.engram_layer_ids,
     maxNgramSize: SMALL_CONFIG.engram_max_ngram_size,
     nHeads: SMALL_CONFIG.engram_n_heads,
-    vocabSize: BUCKETS,
+    vocabSize: buckets,
     compressedVocabSize: SMALL_CONFIG.engram_compressed_vocab_size,
   });
   Deno.mkdirSync(folder);
   const config = {
     ...SMALL_CONFIG,
-    engram_vocab_size: BUCKETS,
+    engram_vocab_size: buckets,
     engram_num_embeddings: layout.layers.map(({ rows }) => rows),
   };
   Deno.writeTextFileSync(`${folder}/config.json`, JSON.stringify(config));
