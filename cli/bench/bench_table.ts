@@ -20,7 +20,7 @@ export interface BenchTable extends Disposable {
 export async function benchTable(request: BenchRequest): Promise<BenchTable> {
   const checkpoint = await openCheckpoint(benchCheckpoint(request));
   const [table] = checkpoint.layers;
-  const layout = buildLayout(checkpoint.config, checkpoint.config.compressedVocabSize ?? 1);
+  const layout = buildLayout(checkpoint.config);
   const layer = layout.layers.find(({ layerId }) => layerId === table.layerId)!;
   const { weight, scale } = tableOf(table);
   return {

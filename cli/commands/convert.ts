@@ -3,7 +3,7 @@ import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import type { OddValues } from "../../lib/exchange/conversion_errors.ts";
 import { convertCheckpoint, type ConvertedLayer } from "../../lib/exchange/convert_checkpoint.ts";
 import { TARGETS } from "../../lib/exchange/convert_table.ts";
-import { buildLayout } from "../../lib/layout/build_layout.ts";
+import { rowLayout } from "../../lib/layout/row_layout.ts";
 import { checkOutputFolder } from "../../lib/shards/output_folder.ts";
 import { begin, command } from "../command.ts";
 import { DISK_SPACE, READ, REMOTE } from "../permissions.ts";
@@ -44,7 +44,7 @@ export function convertCommand() {
         checkOutputFolder(checkpoint.source, out);
         // Columns follow from the primes alone; the compressed size only sets multipliers.
         const { config, layers } = checkpoint;
-        const layout = buildLayout(config, config.compressedVocabSize ?? 1);
+        const layout = rowLayout(config);
         const bar = progress("converting", layers.reduce((sum, { rows }) => sum + rows, 0), "rows");
         let written: ConvertedLayer[];
         try {

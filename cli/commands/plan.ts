@@ -1,6 +1,6 @@
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import { EngramError } from "../../lib/errors.ts";
-import { buildLayout } from "../../lib/layout/build_layout.ts";
+import { rowLayout } from "../../lib/layout/row_layout.ts";
 import { placements, tableSizes } from "../../lib/plan/placements.ts";
 import { begin, command } from "../command.ts";
 import { integer, size } from "../options.ts";
@@ -64,7 +64,7 @@ export function planCommand() {
         const input = hasTokens ? await openTokenInput(options, checkpoint, context) : null;
         // Sizes follow from the primes alone; the compressed size only sets multipliers.
         const layout = input?.layout ??
-          buildLayout(checkpoint.config, checkpoint.config.compressedVocabSize ?? 1);
+          rowLayout(checkpoint.config);
         const machines = {
           tp,
           dp,

@@ -1,5 +1,5 @@
 import { engramName } from "../../lib/checkpoint/engram_tensors.ts";
-import type { Layout } from "../../lib/layout/layout.ts";
+import type { RowLayout } from "../../lib/layout/layout.ts";
 import { rankSpans } from "../../lib/layout/rank_spans.ts";
 import type { SafetensorsFile } from "../../lib/safetensors/safetensors_file.ts";
 import type { Html } from "./html.ts";
@@ -47,7 +47,7 @@ function stretches(name: string, file: SafetensorsFile): Stretch[] {
 }
 
 /** Each layer's table cut into its columns. */
-export function columnMap({ layers, nHeads }: Layout): Promise<Html> {
+export function columnMap({ layers, nHeads }: RowLayout): Promise<Html> {
   const values = layers.flatMap(({ layerId, offsets, primes }) =>
     primes.flat().map((rows, column) => ({
       layer: `layer ${layerId}`,
@@ -71,7 +71,7 @@ export function columnMap({ layers, nHeads }: Layout): Promise<Html> {
 }
 
 /** Which rank holds which rows, for several numbers of ranks. */
-export function rankMap(layout: Layout, tps: readonly number[]): Promise<Html> {
+export function rankMap(layout: RowLayout, tps: readonly number[]): Promise<Html> {
   const [layer] = layout.layers;
   const values = tps.flatMap((tp) =>
     rankSpans(layer, { tp }).flatMap(({ rank, ranges }) =>

@@ -1,4 +1,4 @@
-import type { LayerLayout } from "../layout/layout.ts";
+import type { LayerRowLayout } from "../layout/layout.ts";
 
 /** How far a converted column of a table is from its source. */
 export interface ColumnError {
@@ -52,7 +52,7 @@ export class ConversionErrors {
   };
 
   /** For a table of `layer` whose rows have `headDim` values. */
-  constructor(layer: LayerLayout, headDim: number) {
+  constructor(layer: LayerRowLayout, headDim: number) {
     this.#ends = [...layer.offsets.slice(1), layer.rows, Infinity];
     this.#headDim = headDim;
     this.#sums = this.#ends.map(() => ({

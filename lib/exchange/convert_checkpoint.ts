@@ -5,7 +5,7 @@ import { checkFreeSpace } from "../bytes/free_space.ts";
 import { OutputFile } from "../bytes/output_file.ts";
 import type { Checkpoint, EngramLayer } from "../checkpoint/checkpoint.ts";
 import { EngramError } from "../errors.ts";
-import type { Layout } from "../layout/layout.ts";
+import type { RowLayout } from "../layout/layout.ts";
 import { type FilePlan, planFile, type TensorSpec } from "../safetensors/plan_file.ts";
 import { SafetensorsWriter } from "../safetensors/safetensors_writer.ts";
 import type { Tensor } from "../safetensors/tensor.ts";
@@ -48,7 +48,7 @@ export interface ConvertedLayer {
  */
 export async function convertCheckpoint(
   checkpoint: Checkpoint,
-  layout: Layout,
+  layout: RowLayout,
   target: Target,
   folder: string,
   options: ConvertOptions = {},

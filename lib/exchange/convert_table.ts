@@ -1,7 +1,7 @@
 import { breathe } from "../bytes/breathe.ts";
 import { type EngramLayer, tableOf } from "../checkpoint/checkpoint.ts";
 import { rowEncoding } from "../checkpoint/row_encoding.ts";
-import type { LayerLayout } from "../layout/layout.ts";
+import type { LayerRowLayout } from "../layout/layout.ts";
 import { packedRows } from "../offload/packed_rows.ts";
 import type { TensorSpec } from "../safetensors/plan_file.ts";
 import { ConversionErrors } from "./conversion_errors.ts";
@@ -38,7 +38,7 @@ export interface TableConversion {
 /** Plans the conversion of a layer's table; each value is rounded once, to nearest even. */
 export function convertTable(
   layer: EngramLayer,
-  layout: LayerLayout,
+  layout: LayerRowLayout,
   target: Target,
 ): TableConversion {
   tableOf(layer);

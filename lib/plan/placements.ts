@@ -1,7 +1,7 @@
 import type { Checkpoint, EngramLayer } from "../checkpoint/checkpoint.ts";
 import { rowEncoding } from "../checkpoint/row_encoding.ts";
 import { EngramError } from "../errors.ts";
-import type { Layout } from "../layout/layout.ts";
+import type { RowLayout } from "../layout/layout.ts";
 import { rankSpans, type Split } from "../layout/rank_spans.ts";
 
 /** The machines a model is to be served on; sizes in bytes. */
@@ -72,7 +72,7 @@ export interface TableSizes {
 }
 
 /** The sizes of a checkpoint's Engram layers; of a config alone those of the released encoding. */
-export function tableSizes(checkpoint: Checkpoint, layout: Layout): TableSizes {
+export function tableSizes(checkpoint: Checkpoint, layout: RowLayout): TableSizes {
   return {
     layers: layout.layers.map(({ layerId, rows }) => {
       const layer = checkpoint.layers.find((found) => found.layerId === layerId);
@@ -84,7 +84,7 @@ export function tableSizes(checkpoint: Checkpoint, layout: Layout): TableSizes {
 }
 
 /** Every placement of the tables, the fastest first. */
-export function placements(sizes: TableSizes, layout: Layout, machines: Machines): Placement[] {
+export function placements(sizes: TableSizes, layout: RowLayout, machines: Machines): Placement[] {
   const { tp, dp, hosts, batchTokens, split } = machines;
   const ranks = tp * dp;
   if (!Number.isSafeInteger(hosts) || hosts < 1 || ranks % hosts !== 0) {
@@ -186,7 +186,7 @@ export function placements(sizes: TableSizes, layout: Layout, machines: Machines
 
 function rankBytes(
   { layers }: TableSizes,
-  layout: Layout,
+  layout: RowLayout,
   split: { tp: number; dp: number; split: Split },
 ): number[] {
   const spans = layout.layers.map((layer) => rankSpans(layer, split));
@@ -197,7 +197,7 @@ function rankBytes(
 }
 
 /** Rows a rank looks up of a token; split by rows they are as many on average. */
-function localRows({ columns }: Layout, ranks: number): number {
+function localRows({ columns }: RowLayout, ranks: number): number {
   return Math.ceil(columns / ranks);
 }
 
@@ -208,7 +208,7 @@ function storedModule(layer: EngramLayer | undefined): number | null {
 }
 
 /** fp8 projection, a scale byte for each tile, two bf16 gate weights. */
-function releasedModule({ config }: Checkpoint, { columns }: Layout): number {
+function releasedModule({ config }: Checkpoint, { columns }: RowLayout): number {
   const { hcMult, hiddenSize, headDim, weightBlockSize: [tileRows, tileColumns] } = config;
   const [outputs, inputs] = [(hcMult + 1) * hiddenSize, columns * headDim];
   const tiles = Math.ceil(outputs / tileRows) * Math.ceil(inputs / tileColumns);

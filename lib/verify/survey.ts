@@ -9,8 +9,8 @@ import { locate } from "../checkpoint/locate.ts";
 import { mentionsEngram, parseConfig } from "../checkpoint/parse_config.ts";
 import { readJson } from "../checkpoint/read_json.ts";
 import { EngramError } from "../errors.ts";
-import { buildLayout } from "../layout/build_layout.ts";
-import type { Layout } from "../layout/layout.ts";
+import { rowLayout } from "../layout/row_layout.ts";
+import type { RowLayout } from "../layout/layout.ts";
 import { layoutFaults } from "./layout_faults.ts";
 
 /** All that headers and config say of a place, good or bad; nothing throws for being wrong. */
@@ -28,7 +28,7 @@ export interface Survey {
   /** The tensors under each Engram layer's name. */
   readonly engram: ReadonlyMap<number, LayerTensors>;
   /** The layout the config implies. */
-  readonly layout: Layout | null;
+  readonly layout: RowLayout | null;
   /** Tensors against config. */
   readonly layerFaults: readonly LayerFault[];
   /** Config and tensors against the primes. */
@@ -94,11 +94,10 @@ async function tryConfig(
   }
 }
 
-/** The primes do not depend on the compressed size; where it is unknown the multipliers are void. */
-function layoutOf(config: EngramConfig): Layout | EngramError {
+function layoutOf(config: EngramConfig): RowLayout | EngramError {
   try {
     // Row counts are compared by layoutFaults, which names all that differ.
-    return buildLayout({ ...config, numEmbeddings: null }, config.compressedVocabSize ?? 1);
+    return rowLayout({ ...config, numEmbeddings: null });
   } catch (error) {
     if (error instanceof EngramError) return error;
     throw error;

@@ -31,7 +31,7 @@ async function* cases(request: BenchRequest, kernels: Kernels): AsyncIterable<Be
   const checkpoint = await openCheckpoint(benchCheckpoint(request));
   try {
     const { config } = checkpoint;
-    const layout = buildLayout(config, config.compressedVocabSize ?? 1);
+    const layout = buildLayout(config);
     const layers = [];
     for (const layer of checkpoint.layers) {
       layers.push(await loadLayer(layer, config, fileStore(layer)));

@@ -93,7 +93,7 @@ async function layoutOf(request: BenchRequest): Promise<{ layout: Layout; padId:
   try {
     // Any pad id takes the same time; the real one needs the tokenizer.
     return {
-      layout: buildLayout(checkpoint.config, checkpoint.config.compressedVocabSize ?? 1),
+      layout: buildLayout(checkpoint.config),
       padId: 0,
     };
   } finally {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { openCheckpoint } from "../../../lib/checkpoint/open_checkpoint.ts";
-import { buildLayout } from "../../../lib/layout/build_layout.ts";
+import { rowLayout } from "../../../lib/layout/row_layout.ts";
 import { planShards } from "../../../lib/shards/shard_plan.ts";
 import { sourceIdentities } from "../../../lib/shards/source_identity.ts";
 import { writeShards } from "../../../lib/shards/write_shards.ts";
@@ -13,7 +13,7 @@ import { sample } from "../sample.ts";
 export async function* shardWorkload(request: BenchRequest): AsyncIterable<BenchResult> {
   const checkpoint = await openCheckpoint(benchCheckpoint(request));
   try {
-    const layout = buildLayout(checkpoint.config, checkpoint.config.compressedVocabSize ?? 1);
+    const layout = rowLayout(checkpoint.config);
     const source = await sourceIdentities(checkpoint);
     for (const tp of request.tp) {
       const plans = planShards(checkpoint, layout, { tp }, source);

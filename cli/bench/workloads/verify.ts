@@ -1,5 +1,5 @@
 import { openCheckpoint } from "../../../lib/checkpoint/open_checkpoint.ts";
-import { buildLayout } from "../../../lib/layout/build_layout.ts";
+import { rowLayout } from "../../../lib/layout/row_layout.ts";
 import { deepScan } from "../../../lib/verify/deep_scan.ts";
 import { bytesOfRows } from "../../../lib/verify/scan_job.ts";
 import { scanJobs } from "../../../lib/verify/scan_jobs.ts";
@@ -15,7 +15,7 @@ const CHUNK = 8 * 2 ** 20;
 export async function* verifyWorkload(request: BenchRequest): AsyncIterable<BenchResult> {
   const checkpoint = await openCheckpoint(benchCheckpoint(request));
   try {
-    const layout = buildLayout(checkpoint.config, checkpoint.config.compressedVocabSize ?? 1);
+    const layout = rowLayout(checkpoint.config);
     const jobs = scanJobs(checkpoint.layers, layout);
     const sources = new Map(
       [...checkpoint.files.values()].map(({ source }) => [source.name, source]),

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { distinct, idStream } from "../../../cli/bench/id_streams.ts";
 import type { BenchResult } from "../../../cli/bench/record.ts";
 import { goldenPath } from "../../golden/golden_data.ts";
+import { inFolder } from "../../bytes/in_folder.ts";
+import { SMALL_CONFIG, writeCheckpoint } from "../../checkpoint/small_checkpoint.ts";
 import { cli } from "../../run_cli.ts";
 
 const MINI = goldenPath("mini");
@@ -130,4 +132,14 @@ Deno.test("an unknown kernel is a usage error, before any device is asked for", 
   const { code, err } = await cli("bench", "kernels", "--kernels", "lookup,tape");
   assert.equal(code, 2);
   assert.match(err, /"tape".*copy, lookup/);
+});
+
+Deno.test("hashing with a vocabulary of unknown size is refused, not measured with a made-up one", async () => {
+  await inFolder(async (folder) => {
+    const { engram_compressed_vocab_size: _, ...config } = SMALL_CONFIG;
+    const model = writeCheckpoint(join(folder, "model"), { config });
+    const { code, err } = await cli("bench", "hash", "--checkpoint", model, ...QUICK);
+    assert.equal(code, 3);
+    assert.match(err, /engram_compressed_vocab_size/);
+  });
 });
