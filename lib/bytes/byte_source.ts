@@ -34,8 +34,6 @@ export interface ByteSource {
 
 /** A source that can also be read without awaiting: a file or memory, much faster for single rows. */
 export interface SyncByteSource extends ByteSource {
-  /** The open file's descriptor, for copies inside the kernel; absent for memory. */
-  readonly descriptor?: number;
   /** Like {@linkcode ByteSource.read}, at once. */
   readSync(into: Uint8Array, offset: number): void;
 }

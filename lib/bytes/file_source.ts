@@ -54,10 +54,6 @@ class FileSource implements SyncByteSource {
     this.readSync(into, offset);
   }
 
-  get descriptor(): number {
-    return this.#open();
-  }
-
   readSync(into: Uint8Array, offset: number): void {
     const file = this.#open();
     checkRange(this.name, this.size, offset, into.length);

@@ -4,7 +4,9 @@ import { promisify } from "node:util";
 import { EngramError } from "../errors.ts";
 import { fileError } from "./file_error.ts";
 import { checkFreeSpace } from "./free_space.ts";
-import { kernelCopy } from "./kernel_copy.ts";
+
+/** Bytes after which what was written is sent to the disk, beside the writing of more. */
+const FLUSH_BYTES = 2 ** 26;
 
 /** How an {@linkcode OutputFile} is made. */
 export interface OutputFileOptions {
@@ -31,10 +33,12 @@ export class OutputFile implements Disposable {
   readonly path: string;
   readonly #partial: string;
   readonly #force: boolean;
-  /** Held open for its lock, which the system drops however the program ends. */
+  /** Held open for its lock, which the system drops however the program ends, and for flushes. */
   readonly #lock: Deno.FsFile;
   readonly #file: number;
   #end = 0;
+  #unflushed = 0;
+  #flushing = false;
   #done = false;
 
   private constructor(path: string, partial: string, force: boolean, lock: Deno.FsFile) {
@@ -87,20 +91,19 @@ export class OutputFile implements Disposable {
       throw fileError("write", this.path, error);
     }
     this.#end = Math.max(this.#end, offset + bytes.length);
+    this.#unflushed += bytes.length;
+    if (this.#unflushed >= FLUSH_BYTES && !this.#flushing) this.#beginFlush();
   }
 
-  /**
-   * Copies `bytes` bytes from byte `from` of an open file to byte `offset`, inside the kernel. Gives
-   * how many were copied; 0 where that cannot be done, and they are to be read and written.
-   */
-  copyFrom(descriptor: number, from: number, offset: number, bytes: number): number {
-    if (this.#done) throw new EngramError("usage", `Cannot write \`${this.path}\`: it is closed`);
-    const copied = kernelCopy(descriptor, from, this.#file, offset, bytes);
-    this.#end = Math.max(this.#end, offset + copied);
-    return copied;
+  /** Starts to send what was written to the disk, so that the disk is busy while more is written. */
+  #beginFlush(): void {
+    this.#unflushed = 0;
+    this.#flushing = true;
+    // Through a file opened apart: its errors are not taken from the sync that a commit ends with.
+    this.#lock.syncData().catch(() => {}).finally(() => this.#flushing = false);
   }
 
-  /** Begins to make what was written durable, so that a later {@linkcode OutputFile.commit} need not wait. */
+  /** Makes what was written durable beside other work, so that a later commit need not wait. */
   async flush(): Promise<void> {
     if (this.#done) throw new EngramError("usage", `Cannot flush \`${this.path}\`: it is closed`);
     try {

@@ -14,6 +14,11 @@ export interface StreamOptions {
   begin?: number;
   /** Byte after the last one, counted from the tensor's start. */
   end?: number;
+  /**
+   * Byte of a file that the stream's first byte goes to: all chunks but the first then begin at
+   * multiples of `chunkBytes` there. 0 unless given.
+   */
+  target?: number;
   /** Ends the stream with an `EngramError` of kind `interrupted`. */
   signal?: AbortSignal;
 }
@@ -34,7 +39,8 @@ export async function* streamTensor(
   tensor: Tensor,
   options: StreamOptions = {},
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const { chunkBytes = CHUNK_BYTES, begin = 0, end = tensor.byteLength, signal } = options;
+  const { chunkBytes = CHUNK_BYTES, target = 0, signal } = options;
+  const { begin = 0, end = tensor.byteLength } = options;
   if (!(begin >= 0 && begin <= end && end <= tensor.byteLength)) {
     throw new EngramError(
       "usage",
@@ -44,11 +50,13 @@ export async function* streamTensor(
     );
   }
   const buffer = new Uint8Array(Math.min(chunkBytes, end - begin));
-  for (let at = begin; at < end; at += buffer.length) {
+  for (let at = begin; at < end;) {
     await breathe(signal);
-    const chunk = buffer.subarray(0, Math.min(buffer.length, end - at));
+    const room = chunkBytes - (target + at - begin) % chunkBytes;
+    const chunk = buffer.subarray(0, Math.min(room, end - at));
     await tensor.source.read(chunk, tensor.offset + at);
     yield chunk;
+    at += chunk.length;
   }
   tensor.source.checkUnchanged();
 }

@@ -88,37 +88,10 @@ export function planShards(
       })),
     };
     const spans = held.map(({ span }) => span);
-    const { metadata, file } = planInPhase(tensors, JSON.stringify(manifest));
+    const metadata = { format: "pt", [MANIFEST_KEY]: JSON.stringify(manifest) };
+    const file = planFile(tensors, metadata);
     return { rank, name: shardName(rank, ranks), spans, tensors, metadata, file };
   });
-}
-
-/** Systems cache files in pieces of up to this size; copying between pieces in step is faster. */
-const PIECE = 65_536;
-
-/** Tables below this are copied at once anyway, and a header must not outweigh them. */
-const LEAST_TABLE = 2 ** 26;
-
-/**
- * Plans the file so that its largest table begins at the same place of a piece as in the source,
- * which makes copying it in the kernel a third faster: spaces behind the manifest move it there.
- */
-function planInPhase(tensors: readonly ShardTensor[], manifest: string) {
-  const metadataOf = (spaces: number) => ({
-    format: "pt",
-    [MANIFEST_KEY]: manifest + " ".repeat(spaces),
-  });
-  const file = planFile(tensors, metadataOf(0));
-  const lengthOf = ({ name }: ShardTensor) => file.spans.get(name)!.byteLength;
-  const [largest] = tensors.filter(({ isTable }) => isTable)
-    .sort((a, b) => lengthOf(b) - lengthOf(a));
-  const [piece] = largest?.pieces ?? [];
-  if (!piece || lengthOf(largest) < LEAST_TABLE) return { metadata: metadataOf(0), file };
-  const wanted = (piece.tensor.offset + piece.begin) % PIECE;
-  const spaces = (wanted - file.spans.get(largest.name)!.offset % PIECE + PIECE) % PIECE;
-  // A header's length is a multiple of 8: tables of other phases stay where they are.
-  if (spaces % 8 !== 0) return { metadata: metadataOf(0), file };
-  return { metadata: metadataOf(spaces), file: planFile(tensors, metadataOf(spaces)) };
 }
 
 function tensorsOf(layer: EngramLayer, span: RankSpan): ShardTensor[] {

@@ -32,7 +32,7 @@ for (const { job, options, first } of JOBS) {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     Deno.test(`${job}, ${signal}: ends with 130, leaves no unfinished file`, () =>
       inFolder(async (folder) => {
-        // Copies inside the kernel are quick: a run has to last until the signal is there.
+        // Copies are quick: a run has to last until the signal is there.
         const model = writeBigCheckpoint(join(folder, "model"), 800_000);
         const right = join(folder, "right");
         assert.equal((await start(line(model, right)).output()).code, 0);
