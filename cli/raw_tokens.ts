@@ -45,7 +45,7 @@ export async function rawTokens(
   return {
     lead: null,
     origin: { request: begin, position: 0 },
-    read: (tokenizer) => fromTexts(files.slice(begin, end), tokenizer!, context),
+    read: (tokenizer) => fromTexts(files.slice(begin, end), tokenizer!, options, context),
     close() {},
   };
 }
@@ -65,6 +65,7 @@ function rangeOfPart(files: readonly TextFile[], part: Part): [begin: number, en
 async function* fromTexts(
   files: readonly TextFile[],
   tokenizer: Tokenizer,
+  { specialTokens = true }: TokenOptions,
   { progress, signal }: Pick<Context, "signal" | "progress">,
 ): AsyncGenerator<RawChunk> {
   const { encodeStream } = await import("../lib/tokenizer/encode_stream.ts");
@@ -72,7 +73,10 @@ async function* fromTexts(
   const total = known ? files.reduce((sum, file) => sum + file.size!, 0) : 0;
   const bar = known ? progress("Tokenizing", total, "bytes") : null;
   const encode = (file: TextFile) =>
-    encodeStream(tokenizer, counted(file.open(), signal, bar?.advance), { name: file.name });
+    encodeStream(tokenizer, counted(file.open(), signal, bar?.advance), {
+      name: file.name,
+      specialTokens,
+    });
 
   // Small texts ahead of the one being used are at work already, as many as there are cores.
   const ahead = new Map<TextFile, Promise<Int32Array[]>>();

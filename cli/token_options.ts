@@ -9,12 +9,14 @@ export type TokenOptions = {
   readonly tokenizer?: string | undefined;
   readonly map?: string | undefined;
   readonly deadToken?: number[] | undefined;
+  readonly specialTokens?: boolean | undefined;
   /** Only of commands that offer `--part`. */
   readonly part?: Part | undefined;
 };
 
 /**
- * Adds the options `--text`, `--ids`, `--tokenizer`, `--map` and `--dead-token` to a command. Their
+ * Adds the options `--text`, `--ids`, `--tokenizer`, `--map`, `--no-special-tokens` and `--dead-token`
+ * to a command. Their
  * types are stated, not inferred: long chains of inferred options take the compiler minutes.
  */
 export function withTokenOptions<
@@ -30,6 +32,10 @@ export function withTokenOptions<
     )
     .option("--tokenizer <path>", "tokenizer.json or its folder, instead of the checkpoint's own")
     .option("--map <file>", "a token map saved by `engram map --out`, instead of building it")
+    .option(
+      "--no-special-tokens",
+      "leave out the tokens that the tokenizer itself puts around a text",
+    )
     .option(
       "--dead-token <id>",
       "a token id that takes no part in n-grams, beside the config's; repeatable",

@@ -26,7 +26,8 @@ export function hashCommand() {
     command("hash", {
       summary: "Hash texts or token ids to the rows of each layer's table",
       details:
-        "Each text file is a request of its own. Name the checkpoint before --text, which takes " +
+        "Each text file is a request of its own, with the special tokens that its tokenizer puts " +
+        "around a text. Name the checkpoint before --text, which takes " +
         "every path after it. The output's ending names its format: " +
         ".safetensors (token_ids, hash_ids, starts, dead), .npy (hash_ids) or .jsonl.",
       examples: [

@@ -1,5 +1,6 @@
 import type { Tokenizer, TokenizerSpec } from "./tokenizer.ts";
 import { type CutRule, cutRule } from "./cut_rule.ts";
+import { NO_TOKENS, tokensAround } from "./tokens_around.ts";
 import { utf8Text } from "./utf8_text.ts";
 
 /** Options of {@linkcode encodeStream}. */
@@ -10,6 +11,8 @@ export interface EncodeStreamOptions {
   readonly pieceLength?: number;
   /** Pieces encoded at once, spread over all cores. */
   readonly batch?: number;
+  /** False leaves out the special tokens that the post-processor puts around a text. */
+  readonly specialTokens?: boolean;
 }
 
 /**
@@ -21,8 +24,10 @@ export interface EncodeStreamOptions {
 export async function* encodeStream(
   tokenizer: Tokenizer,
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  { name, pieceLength = 16384, batch = 64 }: EncodeStreamOptions,
+  { name, pieceLength = 16384, batch = 64, specialTokens = true }: EncodeStreamOptions,
 ): AsyncGenerator<Int32Array> {
+  const around = specialTokens ? tokensAround(tokenizer.spec, tokenizer.name) : NO_TOKENS;
+  if (around.before.length > 0) yield Int32Array.from(around.before);
   let pending: Promise<Int32Array[]> | null = null;
   let pieces: string[] = [];
   for await (const piece of textPieces(tokenizer, utf8Text(bytes, name), pieceLength)) {
@@ -36,6 +41,7 @@ export async function* encodeStream(
   }
   if (pending) yield* await pending;
   if (pieces.length > 0) yield* await tokenizer.encodeBatch(pieces);
+  if (around.after.length > 0) yield Int32Array.from(around.after);
 }
 
 /** Waits for `first`; a failure of `second` meanwhile must not go unhandled. */

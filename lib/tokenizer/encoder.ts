@@ -2,7 +2,7 @@ import type { TokenizerSpec } from "./tokenizer.ts";
 
 /** Turns texts into token ids. */
 export interface Encoder {
-  /** Token ids of each text by itself, without the special tokens of a post-processor. */
+  /** Token ids of each text by itself, without the special tokens around it. */
   encodeBatch(texts: readonly string[]): Promise<Int32Array[]>;
 }
 

@@ -25,6 +25,7 @@ export function parseSpec(json: string, name: string): TokenizerSpec {
     normalizer: part(root, "normalizer", "normalizers", name),
     preTokenizer: part(root, "pre_tokenizer", "pretokenizers", name),
     decoder: part(root, "decoder", "decoders", name),
+    postProcessor: part(root, "post_processor", "processors", name),
   };
 }
 

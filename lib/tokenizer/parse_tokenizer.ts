@@ -1,5 +1,6 @@
 import type { Encoder, EncoderOpener } from "./encoder.ts";
 import { parseSpec } from "./parse_spec.ts";
+import { NO_TOKENS, tokensAround } from "./tokens_around.ts";
 import { tokenDecoder } from "./token_decoder.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { readVocabulary } from "./vocabulary.ts";
@@ -29,6 +30,10 @@ export async function parseTokenizer(
       return token === undefined ? "" : decode(token);
     },
     encodeBatch,
-    encode: async (text) => (await encodeBatch([text]))[0],
+    async encode(text, { specialTokens = true } = {}) {
+      const around = specialTokens ? tokensAround(spec, name) : NO_TOKENS;
+      const [ids] = await encodeBatch([text]);
+      return Int32Array.of(...around.before, ...ids, ...around.after);
+    },
   };
 }

@@ -8,9 +8,12 @@ export interface Tokenizer {
   rawToken(id: number): string | undefined;
   /** The text of one id alone, special tokens kept; empty for an id that no token has. */
   decodeOne(id: number): string;
-  /** Token ids of a text, without the special tokens a post-processor would add. */
-  encode(text: string): Promise<Int32Array>;
-  /** Like {@linkcode Tokenizer.encode} for many texts, each by itself, on all cores. */
+  /**
+   * Token ids of a text as the reference library gives them: with the special tokens that the
+   * tokenizer's post-processor puts around it, unless `specialTokens` is false.
+   */
+  encode(text: string, options?: { specialTokens?: boolean }): Promise<Int32Array>;
+  /** Token ids of many texts, each by itself, without special tokens, on all cores. */
   encodeBatch(texts: readonly string[]): Promise<Int32Array[]>;
   /** What text is cut by, for streaming: see `encodeStream`. */
   readonly spec: TokenizerSpec;
@@ -28,6 +31,8 @@ export interface TokenizerSpec {
   readonly preTokenizer: Part | null;
   /** The decoder, null when there is none. */
   readonly decoder: Part | null;
+  /** What puts special tokens around a text, null when nothing does. */
+  readonly postProcessor: Part | null;
 }
 
 /** One part of a `tokenizer.json`: an object with a `type`. */

@@ -288,3 +288,24 @@ Deno.test("a text that is not UTF-8 is refused with the file and the offset", ()
     const result = await cli("hash", MINI, "--text", text, ...BY_BOTH);
     refused(result, 3, /latin1\.txt.*offset 3/);
   }));
+
+Deno.test("hash puts the tokenizer's special tokens around every text, unless told not to", () =>
+  inFolder(async (folder) => {
+    const json = JSON.parse(await Deno.readTextFile(TOKENIZER));
+    json.post_processor = { type: "BertProcessing", cls: ["a", 11], sep: ["b", 12] };
+    const tokenizer = join(folder, "tokenizer.json");
+    await Deno.writeTextFile(tokenizer, JSON.stringify(json));
+    const texts = ["one", "two"].map((name) => join(folder, `${name}.txt`));
+    for (const text of texts) await Deno.writeTextFile(text, TEXT);
+    const out = join(folder, "hash.safetensors");
+    const hashed = async (...more: string[]) => {
+      const given = [...BY_MAP, "--tokenizer", tokenizer, "--out", out, "--force"];
+      const result = await cli("hash", MINI, "--text", ...texts, ...given, ...more);
+      assert.equal(result.code, 0, result.err);
+      return Array.from(new TensorFile(out).get("token_ids", "I32").values as Int32Array);
+    };
+    const plain = await hashed("--no-special-tokens");
+    const half = plain.slice(0, plain.length / 2);
+    assert.deepEqual(plain, [...half, ...half]);
+    assert.deepEqual(await hashed(), [11, ...half, 12, 11, ...half, 12]);
+  }));

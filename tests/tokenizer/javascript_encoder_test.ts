@@ -38,7 +38,7 @@ for (const [name, path] of goldenFiles()) {
         isAssigned(char.codePointAt(0)!)
       ).join("");
       const [ids] = await javascript.encodeBatch([text]);
-      assert.deepEqual(ids, await tokenizer.encode(text), `seed ${seed}`);
+      assert.deepEqual(ids, await tokenizer.encode(text, { specialTokens: false }), `seed ${seed}`);
     }
     await assert.rejects(async () => await javascript.encodeBatch(["a\u{1F970}"]), {
       kind: "unavailable",
