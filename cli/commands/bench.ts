@@ -6,7 +6,7 @@ import { ID_KINDS } from "../bench/id_streams.ts";
 import { readRecord } from "../bench/read_record.ts";
 import type { BenchRecord, BenchResult } from "../bench/record.ts";
 import type { BenchRequest } from "../bench/request.ts";
-import { WORKLOADS } from "../bench/workloads.ts";
+import { BENCH_OPTIONS, WORKLOADS } from "../bench/workloads.ts";
 import { begin, command } from "../command.ts";
 import { integer, list, oneOf, size } from "../options.ts";
 import { NATIVE_TOKENIZER, READ } from "../permissions.ts";
@@ -85,7 +85,7 @@ export function benchCommand() {
     )
     .option("--out <file>", "write there instead of to stdout")
     .option("--force", "replace an existing --out file")
-    .action(async (what, records, options) => {
+    .action(async (what, records, options, command) => {
       const { printer, signal } = begin(options);
       if (what === "compare") {
         if (records.length !== 2) {
@@ -120,6 +120,18 @@ export function benchCommand() {
           `Cannot measure ${what}: it takes no records, found "${records[0]}"`,
         );
       }
+      const { run, takes } = WORKLOADS[what];
+      const strange = BENCH_OPTIONS.find((option) =>
+        !takes.includes(option) && command.getOptionValueSource(option) === "cli"
+      );
+      if (strange) {
+        throw new EngramError(
+          "usage",
+          `Cannot measure ${what} by --${strange}: it takes ${
+            takes.map((option) => `--${option}`).join(", ")
+          }`,
+        );
+      }
       using output = options.out
         ? OutputFile.create(options.out, { force: options.force ?? false })
         : null;
@@ -140,7 +152,7 @@ export function benchCommand() {
           scratch,
           note: (text) => printer.note(text),
         };
-        for await (const result of WORKLOADS[what](request)) {
+        for await (const result of run(request)) {
           results.push(result);
           printer.note(`${result.name}: ${result.variant} done`);
         }

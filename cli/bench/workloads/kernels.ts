@@ -8,6 +8,7 @@ import { benchGate } from "../gpu/bench_gate.ts";
 import { benchHash } from "../gpu/bench_hash.ts";
 import { benchLookup, benchWholeTable } from "../gpu/bench_lookup.ts";
 import { benchProjection } from "../gpu/bench_projection.ts";
+import { kernelResult } from "../gpu/kernel_result.ts";
 import type { Measured, Report } from "../gpu/report.ts";
 import type { BenchResult } from "../record.ts";
 import type { BenchRequest } from "../request.ts";
@@ -53,38 +54,9 @@ export async function* kernelsWorkload(request: BenchRequest): AsyncIterable<Ben
       const measured: Measured[] = [];
       const report: Report = { add: (one) => void measured.push(one) };
       await BENCHES[name](kernels, report, kernels.gpu.software);
-      for (const one of measured) yield asResult(one, kernels.description);
+      for (const one of measured) yield kernelResult(one, kernels.description);
     }
   } finally {
     kernels.close();
   }
-}
-
-const UNCHECKED = "the chain is timed, not checked: its kernels are checked by their own cases";
-
-function asResult(
-  { name, size, seconds, counts, checked }: Measured,
-  adapter: string,
-): BenchResult {
-  const amount = (unit: string) => counts?.unit === unit ? counts.amount : null;
-  const flop = amount("flop");
-  const wall = /\bwall\b/.test(name);
-  const samples = seconds.toSorted((a, b) => a - b);
-  return {
-    name: "kernels",
-    variant: name,
-    role: name === "copy" ? "ceiling" : "case",
-    parameters: { size, of: "gpu", adapter, ...(flop === null ? {} : { flop }) },
-    work: {
-      tokens: amount("tokens"),
-      rows: amount("rows"),
-      distinctRows: null,
-      bytes: amount("bytes"),
-    },
-    counted: "bytes read and written by one run of a kernel, each once",
-    excluded: "upload, download, compiling",
-    samples: wall ? samples : [],
-    gpuSamples: wall ? null : samples,
-    warnings: checked === undefined && name !== "copy" ? [UNCHECKED] : [],
-  };
 }

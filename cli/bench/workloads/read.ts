@@ -1,6 +1,10 @@
 import { join } from "node:path";
 import { openFile } from "../../../lib/bytes/file_source.ts";
 import { OutputFile } from "../../../lib/bytes/output_file.ts";
+import { quietVulkan } from "../../quiet_vulkan.ts";
+import { benchCopy } from "../gpu/bench_copy.ts";
+import { kernelResult } from "../gpu/kernel_result.ts";
+import type { Measured } from "../gpu/report.ts";
 import { dropPageCache } from "../drop_page_cache.ts";
 import type { BenchResult } from "../record.ts";
 import type { BenchRequest } from "../request.ts";
@@ -10,10 +14,32 @@ const CHUNK = 8 * 2 ** 20;
 /** Larger than last-level caches, small enough for any machine. */
 const SPAN = 512 * 2 ** 20;
 
-/** What this machine allows: copying in memory, and reading a file through, warm and cold. */
+/** What this machine allows: copying in memory and on the GPU, reading a file through, warm and cold. */
 export async function* readWorkload(request: BenchRequest): AsyncIterable<BenchResult> {
   yield await memoryCopy(request);
+  yield* gpuCopy(request);
   yield* fileReads(request);
+}
+
+async function* gpuCopy(request: BenchRequest): AsyncIterable<BenchResult> {
+  if (request.device === "cpu") return;
+  quietVulkan();
+  const { openKernels } = await import("../../../lib/gpu/open_kernels.ts");
+  const { GpuKernels } = await import("../../../lib/gpu/gpu_kernels.ts");
+  const { kernels, note } = await openKernels(request.device);
+  try {
+    if (!(kernels instanceof GpuKernels)) return request.note(note);
+    if (!kernels.gpu.timestamps) {
+      return request.note(`GPU copy: left out, ${kernels.description} has no timestamps`);
+    }
+    const measured: Measured[] = [];
+    await benchCopy(kernels, { add: (one) => void measured.push(one) }, kernels.gpu.software);
+    for (const one of measured) {
+      yield { ...kernelResult(one, kernels.description), name: "read", variant: "GPU copy" };
+    }
+  } finally {
+    kernels.close();
+  }
 }
 
 /** Copies memory to memory; bytes count read and written, as memory bandwidth is quoted. */

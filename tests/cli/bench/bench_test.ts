@@ -143,3 +143,20 @@ Deno.test("hashing with a vocabulary of unknown size is refused, not measured wi
     assert.match(err, /engram_compressed_vocab_size/);
   });
 });
+
+Deno.test("an option that means nothing to a benchmark is refused, with those that do", async () => {
+  for (
+    const [what, option, value] of [
+      ["hash", "tp", "2"],
+      ["map", "tokens", "3"],
+      ["shard", "ids", "zipf"],
+      ["verify", "cache", "cold"],
+      ["read", "checkpoint", MINI],
+      ["kernels", "baseline", "python"],
+    ]
+  ) {
+    const { code, err } = await cli("bench", what, `--${option}`, value);
+    assert.equal(code, 2, err);
+    assert.match(err, new RegExp(`Cannot measure ${what} by --${option}: it takes --`));
+  }
+});
