@@ -73,4 +73,10 @@ export type {
 } from "./engram/kernels.ts";
 export { loadLayer } from "./engram/load_layer.ts";
 export { SeededHidden } from "./engram/seeded_hidden.ts";
-export { type DeviceChoice, type OpenedKernels, openKernels } from "./gpu/open_kernels.ts";
+export type { ModuleRows } from "./engram/module_rows.ts";
+export {
+  type DeviceChoice,
+  type KeepOptions,
+  type OpenedKernels,
+  openKernels,
+} from "./gpu/open_kernels.ts";

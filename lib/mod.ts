@@ -102,7 +102,13 @@ export { SeededHidden } from "./engram/seeded_hidden.ts";
 export { gatherColumns, RankEmbedding, type RankRows } from "./engram/rank_embedding.ts";
 export { type ParallelInput, ParallelLayer, type ParallelOutput } from "./engram/parallel_layer.ts";
 export { ParallelRunner, type ParallelRunnerOptions } from "./engram/parallel_runner.ts";
-export { type DeviceChoice, type OpenedKernels, openKernels } from "./gpu/open_kernels.ts";
+export type { ModuleRows } from "./engram/module_rows.ts";
+export {
+  type DeviceChoice,
+  type KeepOptions,
+  type OpenedKernels,
+  openKernels,
+} from "./gpu/open_kernels.ts";
 
 export { type Piece, planShards, type ShardPlan, type ShardTensor } from "./shards/shard_plan.ts";
 export { openShards, type ShardSet } from "./shards/shard_set.ts";

@@ -7,7 +7,6 @@ import {
   fileStore,
   findPlace,
   javascriptEncoder,
-  KernelRunner,
   loadLayer,
   openKernels,
   openPlace,
@@ -76,9 +75,9 @@ async function evaluate(
   const loaded = await Promise.all(
     layers.map((layer) => loadLayer(layer, config, fileStore(layer))),
   );
-  const { kernels, note } = await openKernels(device);
+  const opened = await openKernels(device);
   try {
-    const runner = new KernelRunner(kernels, layout, map[config.padTokenId], loaded);
+    const runner = await opened.runner(layout, map[config.padTokenId], loaded);
     const results = await runner.run({
       batch: new RequestStream(layout.maxNgramSize - 1).batch(compressed, dead),
       streams: await Promise.all(layers.map(({ layerId }) => hidden.read(layerId, 0, ids.length))),
@@ -87,7 +86,7 @@ async function evaluate(
     });
     return {
       layerIds: layers.map(({ layerId }) => layerId),
-      device: note,
+      device: opened.note,
       tokens: Array.from(ids, (id, t) => ({
         id,
         text: tokenizer.decodeOne(id),
@@ -97,7 +96,7 @@ async function evaluate(
       })),
     };
   } finally {
-    kernels.close();
+    opened.kernels.close();
   }
 }
 

@@ -2,6 +2,8 @@ import type { HashBatch } from "../hash/hash_batch.ts";
 import { NgramHasher } from "../hash/ngram_hasher.ts";
 import type { SlotCache } from "../hash/slot_cache.ts";
 import type { Layout } from "../layout/layout.ts";
+import { decodeRecords } from "../table/decode_rows.ts";
+import type { RowEncoding } from "../table/row_store.ts";
 import { gate } from "./gate.ts";
 import type {
   Bf16,
@@ -41,6 +43,14 @@ export class CpuKernels implements Kernels {
   // deno-lint-ignore require-await -- as above
   async lookup(table: KernelTable, input: LookupInput): Promise<Bf16> {
     return lookup(table, input);
+  }
+
+  /** bf16 [n, headDim] of whole records. */
+  // deno-lint-ignore require-await -- as above
+  async decode(encoding: RowEncoding, records: Uint8Array): Promise<Bf16> {
+    const rows = new Uint16Array(records.length / encoding.recordBytes * encoding.headDim);
+    decodeRecords(encoding, records, rows);
+    return rows;
   }
 
   /** bf16 [T, outFeatures] of bf16 rows [T, inFeatures]. */

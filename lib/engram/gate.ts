@@ -72,15 +72,19 @@ function gateOf(dot: number): number {
   return 1 / (1 + Math.exp(dot < 0 ? root : -root));
 }
 
-/** Checks that all arrays have the lengths their sizes promise. */
-export function checkGate(weights: GateWeights, input: GateInput): void {
+/** Checks that all arrays have the lengths their sizes promise; `kv` where the host has it. */
+export function checkGate(
+  weights: GateWeights,
+  input: Omit<GateInput, "kv"> & Partial<GateInput>,
+): void {
   const { hidden, copies, q, k } = weights;
   const { tokens, stream, kv, mask } = input;
+  const kvLength = tokens * (copies + 1) * hidden;
   const wanted: [string, number, number][] = [
     ["q weights", q.length, copies * hidden],
     ["k weights", k.length, copies * hidden],
     ["stream values", stream.length, tokens * copies * hidden],
-    ["key and value elements", kv.length, tokens * (copies + 1) * hidden],
+    ["key and value elements", kv ? kv.length : kvLength, kvLength],
     ["mask entries", mask ? mask.length : tokens, tokens],
   ];
   for (const [what, found, want] of wanted) {

@@ -111,6 +111,8 @@ export interface Kernels {
   hash(layout: Layout, padId: number, batch: HashBatch, cache?: SlotCache): Promise<Int32Array>;
   /** bf16 [T, local.length, headDim]. */
   lookup(table: KernelTable, input: LookupInput): Promise<Bf16>;
+  /** bf16 [n, headDim] of whole records [n, recordBytes], codes and then scales. */
+  decode(encoding: RowEncoding, records: Uint8Array): Promise<Bf16>;
   /** bf16 [T, outFeatures] of bf16 rows [T, inFeatures], float32 sums. */
   project(weights: ProjectionWeights, rows: Bf16, tokens: number): Promise<Bf16>;
   /** The gate and the gated stream. */

@@ -1,6 +1,6 @@
 import type { HashBatch } from "../hash/hash_batch.ts";
 import { DEAD } from "../hash/slot_cache.ts";
-import type { GpuDevice } from "./gpu_device.ts";
+import type { BufferLease } from "./buffer_lease.ts";
 
 /** What the kernels read in a window for a token nobody knows: anything below DEAD. */
 const UNKNOWN = -2;
@@ -38,41 +38,29 @@ export interface GpuBatch {
   readonly slots: GPUBuffer;
   /** Uint32 [R, blocks]. */
   readonly blockTable: GPUBuffer;
-  /** Frees the batch's own buffers. */
-  destroy(): void;
 }
 
-/** Puts a checked batch on the GPU; `slots` is the slot cache it reads from, if any. */
+/** Puts a checked batch in buffers of the GPU; `slots` is the slot cache it reads from, if any. */
 export async function uploadBatch(
-  gpu: GpuDevice,
+  buffers: Pick<BufferLease, "upload">,
   batch: HashBatch,
   slots?: GpuSlots,
 ): Promise<GpuBatch> {
   const requests = batch.starts.length - 1;
   const positions = Uint32Array.from(batch.positions, (p) => Math.min(p, MOST_POSITION));
-  const own = [
-    await gpu.upload(mark(batch.ids, batch.dead), "token ids"),
-    await gpu.upload(positions, "positions"),
-    await gpu.upload(batch.starts, "request starts"),
-    await gpu.upload(windowIds(batch), "window"),
-    await gpu.upload(batch.blockTable ?? new Int32Array(1), "block table"),
-  ];
-  const [ids, at, starts, window, blockTable] = own;
+  const blockTable = await buffers.upload(batch.blockTable ?? new Int32Array(1), "block table");
   return {
     tokens: batch.ids.length,
     requests,
     windowDepth: batch.window ? batch.windowDepth : 0,
     blockSize: slots ? slots.blockSize : 0,
     blocks: slots && requests > 0 ? batch.blockTable!.length / requests : 0,
-    ids,
-    positions: at,
-    starts,
-    window,
+    ids: await buffers.upload(mark(batch.ids, batch.dead), "token ids"),
+    positions: await buffers.upload(positions, "positions"),
+    starts: await buffers.upload(batch.starts, "request starts"),
+    window: await buffers.upload(windowIds(batch), "window"),
     slots: slots ? slots.buffer : blockTable,
     blockTable,
-    destroy() {
-      for (const buffer of own) buffer.destroy();
-    },
   };
 }
 

@@ -1,4 +1,6 @@
 import { EngramError } from "../errors.ts";
+import { BufferLease } from "./buffer_lease.ts";
+import { BufferPool } from "./buffer_pool.ts";
 import type { BufferRange, Dispatch, Kernel } from "./kernel.ts";
 
 /** Uniform values of a dispatch start at multiples of this many bytes, a multiple on every device. */
@@ -8,8 +10,10 @@ const UNIFORM_STEP = 256;
 export interface Download {
   /** A storage buffer with COPY_SRC. */
   readonly buffer: GPUBuffer;
-  /** Bytes, a multiple of 4. */
+  /** Bytes. */
   readonly size: number;
+  /** Where they go; a new array unless given. */
+  readonly into?: Uint8Array;
 }
 
 /** Two places in a query set that a submit writes the GPU's clock to, before and after each dispatch. */
@@ -49,8 +53,9 @@ export class GpuDevice {
   /** Whether dispatches can be timed. */
   readonly timestamps: boolean;
   readonly #pipelines = new Map<string, GPUComputePipeline>();
-  readonly #staging: GPUBuffer[] = [];
-  readonly #uniforms: GPUBuffer[] = [];
+  readonly #staging = new BufferPool();
+  readonly #uniforms = new BufferPool();
+  readonly #storage: BufferPool;
   #lost: string | undefined;
 
   /** Takes over `device`; `name` is its adapter's, and whether that is a software one. */
@@ -59,6 +64,9 @@ export class GpuDevice {
     this.name = name;
     this.software = software;
     this.timestamps = device.features.has("timestamp-query");
+    this.#storage = new BufferPool(
+      Math.min(device.limits.maxStorageBufferBindingSize, device.limits.maxBufferSize),
+    );
     device.lost.then((info) => {
       if (info.reason !== "destroyed") this.#lost = info.message || "no reason given";
     });
@@ -84,6 +92,11 @@ export class GpuDevice {
           usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC,
         }),
     );
+  }
+
+  /** Storage buffers for a while, out of those that were used before where there are any. */
+  lease(): BufferLease {
+    return new BufferLease(this, this.#storage);
   }
 
   /** A storage buffer that holds `data`, padded with zeros to whole 16 bytes. */
@@ -137,7 +150,7 @@ export class GpuDevice {
     dispatches: readonly Dispatch[],
     downloads: readonly Download[] = [],
     timing?: Timing,
-  ): Promise<Uint8Array<ArrayBuffer>[]> {
+  ): Promise<Uint8Array[]> {
     const plan = await this.prepare(dispatches);
     const results = this.run(plan, downloads, timing);
     plan.release();
@@ -165,7 +178,7 @@ export class GpuDevice {
       }));
     });
     // The queue keeps order, so a later plan may rewrite the uniforms as soon as the last run is submitted.
-    return { name, steps, release: () => void this.#uniforms.push(uniforms) };
+    return { name, steps, release: () => this.#uniforms.give(uniforms) };
   }
 
   /** Runs a prepared plan; see {@linkcode GpuDevice.submit}. */
@@ -173,7 +186,7 @@ export class GpuDevice {
     plan: Plan,
     downloads: readonly Download[] = [],
     timing?: Timing,
-  ): Promise<Uint8Array<ArrayBuffer>[]> {
+  ): Promise<Uint8Array[]> {
     const staging = downloads.map(({ size }) => this.#takeStaging(size));
     await this.#checked(`run ${plan.name}`, () => {
       const encoder = this.device.createCommandEncoder();
@@ -183,11 +196,13 @@ export class GpuDevice {
       });
       this.device.queue.submit([encoder.finish()]);
     });
-    return await Promise.all(downloads.map(({ size }, i) => this.#read(staging[i], size)));
+    return await Promise.all(downloads.map((download, i) => this.#read(staging[i], download)));
   }
 
-  /** Waits until everything submitted is done. */
+  /** Waits until everything submitted, and everything written, is done. */
   async finish(): Promise<void> {
+    // What is written waits, and takes host memory, until something is submitted.
+    this.device.queue.submit([]);
     await this.device.queue.onSubmittedWorkDone();
     this.#checkLost();
   }
@@ -204,7 +219,10 @@ export class GpuDevice {
     });
   }
 
-  async #read(staging: GPUBuffer, size: number): Promise<Uint8Array<ArrayBuffer>> {
+  async #read(
+    staging: GPUBuffer,
+    { size, into = new Uint8Array(size) }: Download,
+  ): Promise<Uint8Array> {
     try {
       await staging.mapAsync(GPUMapMode.READ);
     } catch (cause) {
@@ -213,35 +231,29 @@ export class GpuDevice {
         cause,
       });
     }
-    const bytes = new Uint8Array(staging.getMappedRange()).slice(0, size);
+    into.set(new Uint8Array(staging.getMappedRange(), 0, size));
     staging.unmap();
-    this.#staging.push(staging);
-    return bytes;
+    this.#staging.give(staging);
+    return into;
   }
 
   /** A failed allocation shows when the buffer is used. */
   #takeStaging(size: number): GPUBuffer {
-    return this.#take(this.#staging, size) ?? this.device.createBuffer({
+    return this.#staging.take(size) ?? this.device.createBuffer({
       label: "download",
-      size: roomFor(size),
+      size: this.#staging.room(size),
       usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
     });
   }
 
   async #takeUniforms(size: number): Promise<GPUBuffer> {
-    return this.#take(this.#uniforms, size) ??
+    return this.#uniforms.take(size) ??
       await this.#checked("allocate uniforms", () =>
         this.device.createBuffer({
           label: "uniforms",
-          size: roomFor(size),
+          size: this.#uniforms.room(size),
           usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
         }));
-  }
-
-  /** A free buffer of the wanted size class, if there is one. */
-  #take(free: GPUBuffer[], size: number): GPUBuffer | undefined {
-    const at = free.findIndex((buffer) => buffer.size === roomFor(size));
-    return at < 0 ? undefined : free.splice(at, 1)[0];
   }
 
   /** Runs `act` inside error scopes: WebGPU reports most failures there instead of throwing. */
@@ -306,11 +318,6 @@ function encode(encoder: GPUCommandEncoder, { steps }: Plan, timing?: Timing): v
 
 function asBinding(bound: GPUBuffer | BufferRange): GPUBindingResource {
   return "buffer" in bound ? bound as GPUBufferBinding : { buffer: bound };
-}
-
-/** Buffers that are used again come in powers of two. */
-function roomFor(size: number): number {
-  return Math.max(256, 2 ** Math.ceil(Math.log2(Math.max(1, size))));
 }
 
 function firstLine(text: string): string {

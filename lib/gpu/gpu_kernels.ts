@@ -1,4 +1,3 @@
-import { EngramError } from "../errors.ts";
 import { checkGate } from "../engram/gate.ts";
 import type {
   Bf16,
@@ -17,13 +16,16 @@ import { checkRelay } from "../engram/relay.ts";
 import type { HashBatch } from "../hash/hash_batch.ts";
 import type { SlotCache } from "../hash/slot_cache.ts";
 import type { Layout } from "../layout/layout.ts";
+import type { RowEncoding } from "../table/row_store.ts";
 import { GateStream } from "./gate_stream.ts";
+import type { BufferLease } from "./buffer_lease.ts";
+import { copyBack } from "./copy_back.ts";
 import { uploadBatch } from "./gpu_batch.ts";
 import type { GpuDevice } from "./gpu_device.ts";
-import { GpuTable } from "./gpu_table.ts";
+import { GpuTable, strideOf } from "./gpu_table.ts";
 import { HashIds } from "./hash_ids.ts";
-import { gatheredTable } from "./gathered_table.ts";
 import { Lru } from "./lru.ts";
+import { inPieces } from "./pieces.ts";
 import { cutRows, padRows, Projection } from "./projection.ts";
 import { relayRows } from "./relay_rows.ts";
 import { prepareCachedBatch, SlotMirrors } from "./slot_mirrors.ts";
@@ -31,8 +33,6 @@ import { prepareCachedBatch, SlotMirrors } from "./slot_mirrors.ts";
 /** Weights and tables kept on the GPU at a time. */
 const MOST_WEIGHTS = 64;
 const MOST_TABLES = 8;
-/** A result is made in pieces of about this many bytes: small enough for every device's buffers. */
-const PIECE_BYTES = 2 ** 26;
 
 /** The module's kernels on a GPU through WebGPU; weights and tables stay there between calls. */
 export class GpuKernels implements Kernels {
@@ -47,7 +47,6 @@ export class GpuKernels implements Kernels {
   readonly #projections = new Lru<ProjectionWeights, Projection>(MOST_WEIGHTS);
   readonly #gates = new Lru<GateWeights, GateStream>(MOST_WEIGHTS);
   readonly #slots = new SlotMirrors();
-  readonly #tooLarge = new WeakSet<KernelTable>();
 
   /** Takes over `gpu`. */
   constructor(gpu: GpuDevice) {
@@ -66,59 +65,76 @@ export class GpuKernels implements Kernels {
     prepareCachedBatch(layout, padId, batch, cache);
     const tokens = batch.ids.length;
     const plan = await this.hashOf(layout);
-    const result = new Int32Array(tokens * plan.bytesPerToken / 4);
+    const width = plan.bytesPerToken / 4;
+    const result = new Int32Array(tokens * width);
     if (cache && tokens > 0) await this.#slots.remember(this.gpu, batch, cache);
     if (result.length === 0) return result;
     const slots = cache ? await this.#slots.of(this.gpu, cache) : undefined;
-    const uploaded = await uploadBatch(this.gpu, batch, slots);
-    await this.#pieces(tokens, plan.bytesPerToken, async (first, count) => {
-      const size = count * plan.bytesPerToken;
-      const out = await this.gpu.buffer(size, "hash ids");
-      const [bytes] = await this.gpu.submit(
+    using held = this.gpu.lease();
+    const uploaded = await uploadBatch(held, batch, slots);
+    await this.#pieces(tokens, plan.bytesPerToken, async (first, count, lease) => {
+      const out = await lease.buffer(count * plan.bytesPerToken, "hash ids");
+      await this.gpu.submit(
         [plan.dispatch(uploaded, padId, out, first, count)],
-        [{ buffer: out, size }],
+        [copyBack(out, result, first * width, count * width)],
       );
-      out.destroy();
-      result.set(new Int32Array(bytes.buffer), first * plan.bytesPerToken / 4);
     });
-    uploaded.destroy();
     return result;
   }
 
-  /** bf16 [T, local.length, headDim]. A table with no room on the GPU is gathered on the host. */
+  /** bf16 [T, local.length, headDim]. */
   async lookup(table: KernelTable, input: LookupInput): Promise<Bf16> {
     checkLookup(table, input);
     const { tokens, columns, ids, local } = input;
     const width = local.length * table.encoding.headDim;
     const result = new Uint16Array(tokens * width);
     if (result.length === 0) return result;
-    const resident = await this.#tableOf(table);
-    const columnsBuffer = await this.gpu.upload(Uint32Array.from(local), "columns");
-    // An even number of values, so that pieces are whole words.
-    await this.#pieces(tokens, 2 * width, async (first, count) => {
+    const held = await this.#tables.get(table, () => GpuTable.upload(this.gpu, table));
+    const all = local.length === columns && local.every((column, i) => column === i);
+    await this.#pieces(tokens, 2 * width, async (first, count, lease) => {
+      const out = await lease.buffer(2 * count * width, "rows");
       const some = ids.subarray(first * columns, (first + count) * columns);
-      const gathered = resident ? undefined : gatheredTable(table, some);
-      const held = resident ?? await GpuTable.upload(this.gpu, gathered!.table);
-      const idsBuffer = await this.gpu.upload(gathered?.ids ?? some, "row numbers");
-      const size = 2 * count * width;
-      const out = await this.gpu.buffer(size, "rows");
-      const [bytes] = await this.gpu.submit(
-        held.lookup({
-          ids: idsBuffer,
-          columns,
-          local: columnsBuffer,
-          localCount: local.length,
-          all: local.length === columns && local.every((column, i) => column === i),
+      const lookup = held.lookup({
+        ids: await lease.upload(some, "row numbers"),
+        columns,
+        local: await lease.upload(Uint32Array.from(local), "columns"),
+        localCount: local.length,
+        all,
+        tokens: count,
+        out,
+      });
+      await this.gpu.submit(lookup, [copyBack(out, result, first * width, count * width)]);
+    });
+    return result;
+  }
+
+  /** bf16 [n, headDim] of whole records. */
+  async decode(encoding: RowEncoding, records: Uint8Array): Promise<Bf16> {
+    const { headDim, recordBytes } = encoding;
+    const rows = records.length / recordBytes;
+    const result = new Uint16Array(rows * headDim);
+    await this.#pieces(
+      rows,
+      Math.max(2 * headDim, strideOf(encoding)),
+      async (first, count, lease) => {
+        const some = records.subarray(first * recordBytes, (first + count) * recordBytes);
+        const table = await GpuTable.lend(this.gpu, lease, encoding, some);
+        const out = await lease.buffer(2 * count * headDim, "rows");
+        const lookup = table.lookup({
+          ids: await lease.upload(
+            Int32Array.from({ length: count }, (_, row) => row),
+            "row numbers",
+          ),
+          columns: 1,
+          local: await lease.upload(Uint32Array.of(0), "columns"),
+          localCount: 1,
+          all: true,
           tokens: count,
           out,
-        }),
-        [{ buffer: out, size }],
-      );
-      for (const buffer of [idsBuffer, out]) buffer.destroy();
-      if (!resident) held.destroy();
-      result.set(new Uint16Array(bytes.buffer), first * width);
-    });
-    columnsBuffer.destroy();
+        });
+        await this.gpu.submit(lookup, [copyBack(out, result, first * headDim, count * headDim)]);
+      },
+    );
     return result;
   }
 
@@ -130,16 +146,15 @@ export class GpuKernels implements Kernels {
     if (result.length === 0) return result;
     const projection = await this.projectionOf(weights);
     const { inStride, outStride } = projection;
-    await this.#pieces(tokens, 2 * Math.max(inStride, outStride), async (first, count) => {
+    await this.#pieces(tokens, 2 * Math.max(inStride, outStride), async (first, count, lease) => {
       const some = rows.subarray(first * inFeatures, (first + count) * inFeatures);
-      const input = await this.gpu.upload(padRows(some, count, inFeatures, inStride), "rows");
+      const input = await lease.upload(padRows(some, count, inFeatures, inStride), "rows");
       const size = 2 * count * outStride;
-      const out = await this.gpu.buffer(size, "kv");
+      const out = await lease.buffer(size, "kv");
       const [bytes] = await this.gpu.submit(
         projection.dispatches(input, out, count),
         [{ buffer: out, size }],
       );
-      for (const buffer of [input, out]) buffer.destroy();
       const padded = new Uint16Array(bytes.buffer);
       result.set(cutRows(padded, count, outStride, outFeatures), first * outFeatures);
     });
@@ -157,27 +172,24 @@ export class GpuKernels implements Kernels {
     const gate = await this.gateOf(weights);
     const width = copies * hidden;
     const kvWidth = width + hidden;
-    await this.#pieces(tokens, 2 * kvWidth, async (first, count) => {
+    await this.#pieces(tokens, 2 * kvWidth, async (first, count, lease) => {
       const end = first + count;
-      const buffers = {
+      const gateOut = await lease.buffer(4 * count * copies, "gates");
+      const streamOut = await lease.buffer(2 * count * width, "output");
+      const dispatches = gate.dispatches({
         tokens: count,
-        stream: await this.gpu.upload(stream.subarray(first * width, end * width), "stream"),
-        kv: await this.gpu.upload(kv.subarray(first * kvWidth, end * kvWidth), "kv"),
-        gate: await this.gpu.buffer(4 * count * copies, "gates"),
-        output: await this.gpu.buffer(2 * count * width, "output"),
+        stream: await lease.upload(stream.subarray(first * width, end * width), "stream"),
+        kv: await lease.upload(kv.subarray(first * kvWidth, end * kvWidth), "kv"),
+        gate: gateOut,
+        output: streamOut,
         ...(mask && {
-          mask: await this.gpu.upload(Uint32Array.from(mask.subarray(first, end)), "mask"),
+          mask: await lease.upload(Uint32Array.from(mask.subarray(first, end)), "mask"),
         }),
-      };
-      const [gateBytes, outputBytes] = await this.gpu.submit(gate.dispatches(buffers), [
-        { buffer: buffers.gate, size: 4 * count * copies },
-        { buffer: buffers.output, size: 2 * count * width },
+      });
+      await this.gpu.submit(dispatches, [
+        copyBack(gateOut, gates, first * copies, count * copies),
+        copyBack(streamOut, output, first * width, count * width),
       ]);
-      for (const buffer of Object.values(buffers)) {
-        if (typeof buffer !== "number") buffer.destroy();
-      }
-      gates.set(new Float32Array(gateBytes.buffer), first * copies);
-      output.set(new Uint16Array(outputBytes.buffer), first * width);
     });
     return { gate: gates, output };
   }
@@ -194,22 +206,19 @@ export class GpuKernels implements Kernels {
     const real = Math.min(from + chunk, tokens) - from;
     if (real * width === 0) return result;
     // Only this rank's tokens travel: the same tokens of every rank's share, side by side.
-    await this.#pieces(real, 2 * Math.max(width, tp * share), async (first, count) => {
+    await this.#pieces(real, 2 * Math.max(width, tp * share), async (first, count, lease) => {
       const some = new Uint16Array(tp * count * share);
       for (let owner = 0; owner < tp; owner++) {
         const at = (owner * tokens + from + first) * share;
         some.set(gathered.subarray(at, at + count * share), owner * count * share);
       }
-      const shares = await this.gpu.upload(some, "gathered rows");
-      const size = 2 * count * width;
-      const out = await this.gpu.buffer(size, "re-laid rows");
+      const shares = await lease.upload(some, "gathered rows");
+      const out = await lease.buffer(2 * count * width, "re-laid rows");
       const sizes = { tp, tokens: count, localColumns, columns, headDim };
-      const [bytes] = await this.gpu.submit(
+      await this.gpu.submit(
         [relayRows(sizes, 0, count, shares, out)],
-        [{ buffer: out, size }],
+        [copyBack(out, result, first * width, count * width)],
       );
-      for (const buffer of [shares, out]) buffer.destroy();
-      result.set(new Uint16Array(bytes.buffer), first * width);
     });
     return result;
   }
@@ -235,31 +244,15 @@ export class GpuKernels implements Kernels {
     return await this.#gates.get(weights, () => GateStream.create(this.gpu, weights));
   }
 
-  /** The table on the GPU, or undefined where it has no room. */
-  async #tableOf(table: KernelTable): Promise<GpuTable | undefined> {
-    if (this.#tooLarge.has(table)) return undefined;
-    try {
-      return await this.#tables.get(table, () => GpuTable.upload(this.gpu, table));
-    } catch (error) {
-      if (!(error instanceof EngramError) || error.kind !== "unavailable") throw error;
-      this.#tooLarge.add(table);
-      return undefined;
-    }
-  }
-
-  /** Runs `work` over pieces of `tokens` tokens whose results, `bytes` each, fit a buffer; two at a time. */
+  /** Runs `work` over pieces of `tokens` tokens, each with buffers of its own. */
   async #pieces(
     tokens: number,
     bytes: number,
-    work: (first: number, count: number) => Promise<void>,
+    work: (first: number, count: number, lease: BufferLease) => Promise<void>,
   ): Promise<void> {
-    // Even, so that no word of 16-bit values is shared by two pieces.
-    const most = Math.max(2, Math.floor(PIECE_BYTES / bytes / 2) * 2);
-    const running: Promise<void>[] = [];
-    for (let first = 0; first < tokens; first += most) {
-      if (running.length === 2) await running.shift();
-      running.push(work(first, Math.min(most, tokens - first)));
-    }
-    await Promise.all(running);
+    await inPieces(this.gpu, tokens, bytes, async (first, count) => {
+      using lease = this.gpu.lease();
+      await work(first, count, lease);
+    });
   }
 }

@@ -1,5 +1,7 @@
 import type { KernelTable } from "../engram/kernels.ts";
+import { EngramError } from "../errors.ts";
 import type { RowEncoding } from "../table/row_store.ts";
+import type { BufferLease } from "./buffer_lease.ts";
 import type { GpuDevice } from "./gpu_device.ts";
 import { type Dispatch, gridOf } from "./kernel.ts";
 import { keepsSubnormals } from "./subnormals.ts";
@@ -74,7 +76,11 @@ export class GpuTable {
     this.subnormals = subnormals;
   }
 
-  /** Allocates the buffers of a table, unfilled. Frees them again when not all fit. */
+  /**
+   * Allocates the buffers of a table, unfilled. Frees them again when not all fit.
+   *
+   * @throws an {@linkcode EngramError} of kind `unavailable` that says how much the device gave.
+   */
   static async allocate(
     gpu: GpuDevice,
     encoding: RowEncoding,
@@ -83,14 +89,20 @@ export class GpuTable {
     split: Split = splitOf(gpu.limits, encoding),
   ): Promise<GpuTable> {
     const chunks: GPUBuffer[] = [];
+    const bytes = rows * strideOf(encoding);
     try {
       for (let row = 0; row < Math.max(1, rows); row += split.chunkRows) {
         const count = Math.min(split.chunkRows, rows - row);
         chunks.push(await gpu.buffer(count * strideOf(encoding), "table"));
       }
-    } catch (error) {
+    } catch (cause) {
+      const given = chunks.reduce((sum, { size }) => sum + size, 0);
       for (const chunk of chunks) chunk.destroy();
-      throw error;
+      throw new EngramError(
+        "unavailable",
+        `Cannot keep a table of ${bytes} bytes on ${gpu.name}: it gave ${given} bytes and no more`,
+        { cause, hint: "Leave the table where it is: rows are then gathered and uploaded" },
+      );
     }
     const subnormals = await keepsSubnormals(gpu);
     return new GpuTable(encoding, rowStart, rows, split, chunks, subnormals);
@@ -100,13 +112,14 @@ export class GpuTable {
   static async upload(gpu: GpuDevice, table: KernelTable, split?: Split): Promise<GpuTable> {
     const { encoding: { codeBytes, scaleBytes }, rowStart, rows, codes, scales } = table;
     const made = await GpuTable.allocate(gpu, table.encoding, rowStart, rows, split);
-    const piece = Math.max(1, Math.floor(PIECE_BYTES / made.stride));
+    const { recordBytes } = table.encoding;
+    const piece = Math.max(1, Math.floor(PIECE_BYTES / recordBytes));
     for (let first = 0; first < rows; first += piece) {
       const count = Math.min(piece, rows - first);
-      const records = new Uint8Array(count * made.stride);
+      const records = new Uint8Array(count * recordBytes);
       for (let i = 0; i < count; i++) {
         const row = first + i;
-        const at = i * made.stride;
+        const at = i * recordBytes;
         records.set(codes.subarray(row * codeBytes, (row + 1) * codeBytes), at);
         records.set(scales.subarray(row * scaleBytes, (row + 1) * scaleBytes), at + codeBytes);
       }
@@ -115,15 +128,30 @@ export class GpuTable {
     return made;
   }
 
-  /** Writes records, {@linkcode stride} bytes each, from row `first` (of those held) on. */
+  /** A table for a while: `records`, each its codes and then its scales. At most what a buffer holds. */
+  static async lend(
+    gpu: GpuDevice,
+    lease: BufferLease,
+    encoding: RowEncoding,
+    records: Uint8Array,
+  ): Promise<GpuTable> {
+    const rows = records.length / encoding.recordBytes;
+    const chunk = await lease.upload(strided(encoding, records), "gathered rows");
+    const subnormals = await keepsSubnormals(gpu);
+    // The device's own split, whatever the rows: each split is a kernel to be compiled.
+    return new GpuTable(encoding, 0, rows, splitOf(gpu.limits, encoding), [chunk], subnormals);
+  }
+
+  /** Writes records, each its codes and then its scales, from row `first` (of those held) on. */
   write(gpu: GpuDevice, first: number, records: Uint8Array): void {
+    const data = strided(this.encoding, records);
     const { chunkRows } = this.split;
-    const count = records.length / this.stride;
+    const count = data.length / this.stride;
     for (let done = 0; done < count;) {
       const chunk = Math.floor((first + done) / chunkRows);
       const inside = (first + done) % chunkRows;
       const some = Math.min(count - done, chunkRows - inside);
-      const bytes = records.subarray(done * this.stride, (done + some) * this.stride);
+      const bytes = data.subarray(done * this.stride, (done + some) * this.stride);
       gpu.write(this.chunks[chunk], inside * this.stride, bytes);
       done += some;
     }
@@ -193,4 +221,17 @@ export function splitOf(limits: GPUSupportedLimits, encoding: RowEncoding): Spli
 export function strideOf(encoding: RowEncoding): number {
   const step = hasFastKernel(encoding) ? 8 : 4;
   return Math.ceil(encoding.recordBytes / step) * step;
+}
+
+/** Records one after another as records {@linkcode strideOf} apart; the same array where they are. */
+function strided(encoding: RowEncoding, records: Uint8Array): Uint8Array {
+  const { recordBytes } = encoding;
+  const stride = strideOf(encoding);
+  if (stride === recordBytes) return records;
+  const rows = records.length / recordBytes;
+  const out = new Uint8Array(rows * stride);
+  for (let row = 0; row < rows; row++) {
+    out.set(records.subarray(row * recordBytes, (row + 1) * recordBytes), row * stride);
+  }
+  return out;
 }

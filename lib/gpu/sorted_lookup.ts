@@ -6,8 +6,17 @@ import type { GpuTable, LookupBuffers } from "./gpu_table.ts";
 import { type Dispatch, gridOf } from "./kernel.ts";
 import { hasFastKernel, PAGE_BYTES, SORTED_GROUP, sortedLookup } from "./table_source.ts";
 
-/** Tables up to this size fit the page cache, in which order does not matter. */
-export const CACHED_PAGES_BYTES = 8e9;
+/** How a GPU reaches its memory. */
+export interface Pages {
+  /** Bytes of a page. */
+  readonly bytes: number;
+  /** Bytes of the pages it remembers the place of: order does not matter in tables up to this size. */
+  readonly cached: number;
+}
+
+/** As measured on an H200. */
+export const PAGES: Pages = { bytes: PAGE_BYTES, cached: 8e9 };
+
 /** Turns of a workgroup over the order: it stays on a page until it is done with it. */
 const TURNS = 2;
 
@@ -33,9 +42,9 @@ export class SortedLookup {
   }
 
   /** Whether a lookup of `rowsOut` rows gains by sorting: each page is then met more than once. */
-  static pays(table: GpuTable, rowsOut: number): boolean {
-    return hasFastKernel(table.encoding) && table.bytes > CACHED_PAGES_BYTES &&
-      rowsOut * PAGE_BYTES > table.bytes / 2;
+  static pays(table: GpuTable, rowsOut: number, { bytes, cached }: Pages = PAGES): boolean {
+    return hasFastKernel(table.encoding) && table.bytes > cached &&
+      rowsOut * bytes > table.bytes / 2;
   }
 
   /** Makes room for lookups of up to `rowsOut` rows. */

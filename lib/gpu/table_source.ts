@@ -2,13 +2,17 @@ import bf16 from "../../shaders/bf16.wgsl" with { type: "text" };
 import fp8Rows from "../../shaders/fp8_rows.wgsl" with { type: "text" };
 import lookupAny from "../../shaders/lookup_any.wgsl" with { type: "text" };
 import lookupFp8 from "../../shaders/lookup_fp8.wgsl" with { type: "text" };
+import lookupRecords from "../../shaders/lookup_records.wgsl" with { type: "text" };
 import lookupSorted from "../../shaders/lookup_sorted.wgsl" with { type: "text" };
 import type { RowEncoding } from "../table/row_store.ts";
 import type { Kernel } from "./kernel.ts";
 import { unroll } from "./unroll.ts";
 
-/** Bindings of a lookup before the table's: sizes, ids, columns, output; sorted: sizes, order, output. */
-export const OWN_BINDINGS = { plain: 4, sorted: 3 } as const;
+/**
+ * Bindings of a lookup before the table's: sizes, ids, columns, output; sorted: sizes, order, output;
+ * records: sizes, ids, output.
+ */
+export const OWN_BINDINGS = { plain: 4, sorted: 3, records: 3 } as const;
 
 /** A Vulkan allocation comes in pages of 2 MiB. */
 export const PAGE_BYTES: number = 2 ** 21;
@@ -107,6 +111,17 @@ export function sortedLookup(
   };
 }
 
+/** The kernel that copies records as they are, from a table of `chunks` buffers. */
+export function recordLookup({ encoding, split, stride }: TableShape, chunks: number): Kernel {
+  const { type, bytes } = elementOf(encoding);
+  return {
+    name: "lookup_records",
+    source: `alias Element = ${type};\n` +
+      `${tableBindings(encoding, OWN_BINDINGS.records, chunks)}\n${lookupRecords}`,
+    constants: { CHUNK_ROWS: split.chunkRows, ELEMENTS: stride / bytes },
+  };
+}
+
 function fp8Constants({ encoding, split, stride, subnormals }: TableShape) {
   return {
     LANES: encoding.headDim / 8,
@@ -116,10 +131,15 @@ function fp8Constants({ encoding, split, stride, subnormals }: TableShape) {
   };
 }
 
+/** What a table's buffers are read by. */
+function elementOf(encoding: RowEncoding): { readonly type: string; readonly bytes: number } {
+  return hasFastKernel(encoding) ? { type: "vec2<u32>", bytes: 8 } : { type: "u32", bytes: 4 };
+}
+
 /** WGSL that binds a table's buffers from binding `first` on and reads element `at` of one of them. */
 function tableBindings(encoding: RowEncoding, first: number, chunks: number): string {
   const fast = hasFastKernel(encoding);
-  const type = fast ? "vec2<u32>" : "u32";
+  const { type } = elementOf(encoding);
   const numbers = Array.from({ length: chunks }, (_, i) => i);
   const variables = numbers.map((i) =>
     `@group(0) @binding(${first + i}) var<storage, read> records${i}: array<${type}>;`

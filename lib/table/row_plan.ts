@@ -1,4 +1,4 @@
-import { EngramError } from "../errors.ts";
+import { badRow } from "./check_rows.ts";
 
 /**
  * The order rows are read in: each asked-for row once, ascending, rows that lie side by side
@@ -17,7 +17,7 @@ export const MAX_PLANNED = 2 ** 21;
 /**
  * Plans the reading of `ids`, at most {@linkcode MAX_PLANNED}.
  *
- * @throws an {@linkcode EngramError} naming the index of an id that is not an integer below `rows`.
+ * @throws an `EngramError` naming the index of an id that is not an integer below `rows`.
  */
 export function planRows(ids: Int32Array | Float64Array, rows: number, first = 0): RowPlan {
   const count = ids.length;
@@ -36,11 +36,4 @@ export function planRows(ids: Int32Array | Float64Array, rows: number, first = 0
     sorted[i] = id;
   }
   return { sorted, places };
-}
-
-function badRow(id: number, index: number, rows: number): never {
-  throw new EngramError(
-    "usage",
-    `Cannot read rows: row number ${index} is ${id}, wanted an integer from 0 to ${rows - 1}`,
-  );
 }

@@ -18,6 +18,11 @@ export interface RowStore {
    * An id that is negative, fractional, NaN or not below `rows` is an error that names its index.
    */
   readRecords(ids: Int32Array | Float64Array, out: Uint8Array): Promise<void>;
+  /**
+   * The rows of `ids` decoded to bf16, [ids.length, headDim], where the store has them decoded sooner
+   * than their records: on the GPU. Ids are checked as by {@linkcode readRecords}.
+   */
+  decodeRows?(ids: Int32Array | Float64Array, out: Uint16Array): Promise<void>;
   /** Releases what the store holds; closing twice is fine. */
   close(): void;
 }

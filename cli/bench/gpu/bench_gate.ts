@@ -55,8 +55,8 @@ function check(
   tokens: number,
   stream: Uint16Array,
   kv: Uint16Array,
-  gates: Uint8Array<ArrayBuffer>,
-  output: Uint8Array<ArrayBuffer>,
+  gates: Uint8Array,
+  output: Uint8Array,
 ): string {
   const few = Math.min(20, tokens);
   let worst = 0;

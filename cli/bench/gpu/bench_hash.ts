@@ -25,7 +25,8 @@ export async function benchHash({ gpu }: GpuKernels, report: Report, small: bool
       windowDepth: 0,
     };
     const wanted = new NgramHasher(layout, 1).hash(batch);
-    const uploaded = await uploadBatch(gpu, batch);
+    using lease = gpu.lease();
+    const uploaded = await uploadBatch(lease, batch);
     for (const general of [false, true]) {
       const hash = await HashIds.create(gpu, layout, general);
       const size = tokens * hash.bytesPerToken;
@@ -45,6 +46,5 @@ export async function benchHash({ gpu }: GpuKernels, report: Report, small: bool
       out.destroy();
       hash.destroy();
     }
-    uploaded.destroy();
   }
 }
