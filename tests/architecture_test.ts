@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 const ROOMS = [
   "bytes",
   "workers",
+  "simd",
   "safetensors",
   "checkpoint",
   "tokenizer",
