@@ -60,7 +60,7 @@ export async function deepScan(
   } else {
     const open = (path: string) => sources.get(path) as ByteSource;
     for (const task of tasks) {
-      done(task, await scanRows(task.job, task.begin, task.end, open, signal));
+      done(task, await scanRows(task.job, task.begin, task.end, open, { signal }));
     }
   }
   for (const source of sources.values()) source.checkUnchanged();

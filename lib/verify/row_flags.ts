@@ -1,4 +1,5 @@
 import type { RowEncoding } from "../checkpoint/row_encoding.ts";
+import type { SimdKernels } from "../simd/simd.ts";
 
 /** Every value of the row is zero, of either sign. */
 export const ZERO_ROW = 1;
@@ -65,39 +66,44 @@ const WORD_TESTS: Readonly<Record<RowEncoding["kind"], WordTest>> = {
 
 /**
  * Sets `flags[r]` for each of `rows` rows in `bytes`; returns how many flags are not 0.
- * Four bytes are looked at together, several GB/s on one core; only rows that look odd are looked
- * at again by value. `bytes` must start at a multiple of 4 in its buffer.
+ * Several bytes are looked at together, many GB/s on one core with `simd`, in whose memory `bytes`
+ * and `flags` then lie; only rows that look odd are looked at again by value.
  */
 export function flagRows(
   bytes: Uint8Array,
   span: RowSpan,
   rows: number,
   flags: Uint8Array,
+  simd: SimdKernels | null = null,
 ): number {
   const { stride, codeBytes, kind } = span;
   const test = WORD_TESTS[kind];
-  const whole = stride % 4 === 0 && codeBytes % 4 === 0;
-  const words = whole
-    ? new Int32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4))
-    : NO_WORDS;
+  if (codeBytes % 4 !== 0) flags.fill(ODD, 0, rows);
+  else if (simd) {
+    const { exponent, one, carry } = test;
+    const [at, to] = [bytes.byteOffset, flags.byteOffset];
+    if (simd.lookAtRows(at, rows, stride, codeBytes, exponent, one, carry, to) === 0) return 0;
+  } else if (stride % 4 === 0 && bytes.byteOffset % 4 === 0) {
+    const words = new Int32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
+    for (let row = 0; row < rows; row++) {
+      flags[row] = lookAt(words, row * (stride / 4), codeBytes / 4, test);
+    }
+  } else flags.fill(ODD, 0, rows);
   let found = 0;
   for (let row = 0; row < rows; row++) {
-    const look = whole ? lookAt(words, row * (stride / 4), codeBytes / 4, test) : ODD;
+    const look = flags[row];
+    if (look === PLAIN) continue;
     // A row of one word over and over is what that word is: zero rows cost no second look.
-    flags[row] = look === PLAIN
-      ? 0
-      : classify(bytes, row * stride, look === REPEATED ? 4 : codeBytes, test);
+    flags[row] = classify(bytes, row * stride, look === REPEATED ? 4 : codeBytes, test);
     if (flags[row] !== 0) found++;
   }
   return found;
 }
 
-const NO_WORDS = new Int32Array(0);
-
 /** Nothing odd; one word over and over; something that has to be looked at by value. */
 const PLAIN = 0, REPEATED = 1, ODD = 2;
 
-/** Whether a row may be zero, of one value, or hold a value that is not finite. */
+/** Whether a row may be zero, of one value, or hold a value that is not finite: the kernel's twin. */
 function lookAt(words: Int32Array, start: number, length: number, test: WordTest): number {
   const { exponent, one, carry } = test;
   const first = words[start];

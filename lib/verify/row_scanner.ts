@@ -1,6 +1,7 @@
 import { addTo, type ColumnStats, emptyStats } from "./column_stats.ts";
 import { BAD_VALUE, EQUAL_ROW, flagRows, type RowSpan, ZERO_ROW } from "./row_flags.ts";
-import type { ScanJob } from "./scan_job.ts";
+import type { RowBytes, ScanJob } from "./scan_job.ts";
+import type { ScanMemory } from "./scan_memory.ts";
 
 /** Some rows of a job in memory. */
 export interface RowBlock {
@@ -19,15 +20,14 @@ export class RowScanner {
   /** What was found, by column; columns not met are absent. */
   readonly stats: Map<number, ColumnStats> = new Map();
   readonly #job: ScanJob;
+  readonly #memory: ScanMemory;
   readonly #span: RowSpan | null;
-  #flags = new Uint8Array(0);
   #column = 0;
-  /** Counts of one block: typed, which is much faster to count into than an array. */
-  readonly #counts = new Uint32Array(256);
 
-  /** A scanner for rows of `job`. */
-  constructor(job: ScanJob) {
+  /** A scanner for rows of `job`, whose blocks lie in `memory`. */
+  constructor(job: ScanJob, memory: ScanMemory) {
     this.#job = job;
+    this.#memory = memory;
     const { codes, kind } = job;
     this.#span = codes && kind !== "scale"
       ? { kind, stride: codes.stride, codeBytes: codes.bytes }
@@ -37,7 +37,6 @@ export class RowScanner {
   /** Looks at every row of `block`; blocks must come in order of their rows. */
   scan(block: RowBlock): void {
     const { columnStarts } = this.#job;
-    if (this.#flags.length < block.rows) this.#flags = new Uint8Array(block.rows);
     for (let done = 0; done < block.rows;) {
       const row = block.first + done;
       while (columnStarts[this.#column + 1] <= row) this.#column++;
@@ -59,9 +58,9 @@ export class RowScanner {
 
   #codes(stats: ColumnStats, codes: Uint8Array, skip: number, rows: number, first: number): void {
     const span = this.#span as RowSpan;
-    const flags = this.#flags;
+    const { flags, simd } = this.#memory;
     const part = codes.subarray(skip * span.stride);
-    if (flagRows(part, span, rows, flags) > 0) {
+    if (flagRows(part, span, rows, flags, simd) > 0) {
       for (let row = 0; row < rows; row++) {
         const flag = flags[row];
         if (flag === 0) continue;
@@ -72,11 +71,28 @@ export class RowScanner {
     }
     const { sample } = this.#job;
     // Rows whose number is a multiple of `sample`, whatever blocks they come in.
-    for (let row = (sample - first % sample) % sample; row < rows; row += sample) {
-      countValues(part, row * span.stride, span, this.#counts);
-      stats.sampledRows++;
+    const begin = (sample - first % sample) % sample;
+    if (begin >= rows) return;
+    const sampled = Math.ceil((rows - begin) / sample);
+    this.#countValues(part.subarray(begin * span.stride), sampled, sample * span.stride);
+    stats.sampledRows += sampled;
+    this.#memory.flushCounts(stats.values);
+  }
+
+  /** Counts the values of `rows` rows by code or exponent. */
+  #countValues(codes: Uint8Array, rows: number, stride: number): void {
+    const { kind, codeBytes } = this.#span as RowSpan;
+    if (kind === "fp8" || kind === "int8") {
+      return this.#memory.countBytes(codes, rows, stride, codeBytes);
     }
-    this.#flush(stats.values);
+    const { counts } = this.#memory;
+    const width = kind === "f32" ? 4 : 2;
+    for (let row = 0; row < rows; row++) {
+      // bf16, f32: the exponent. f16: its exponent and three bits more.
+      for (let at = row * stride; at < row * stride + codeBytes; at += width) {
+        counts[topByte(codes, at, width)]++;
+      }
+    }
   }
 
   #scales(
@@ -87,32 +103,48 @@ export class RowScanner {
     rows: number,
     first: number,
   ): void {
-    const { scales: at, scaleWidth, groupBytes } = this.#job;
+    const { scales: at, scaleWidth } = this.#job;
     if (!at) return;
-    const counts = this.#counts;
-    const { stride, bytes } = at;
+    const part = scales.subarray(skip * at.stride + at.at);
+    const seen: number[] = new Array(256).fill(0);
+    const { counts } = this.#memory;
+    if (scaleWidth === 1) this.#memory.countBytes(part, rows, at.stride, at.bytes);
+    else {
+      for (let row = 0; row < rows; row++) {
+        const start = row * at.stride;
+        for (let i = start; i < start + at.bytes; i += 4) counts[topByte(part, i, 4)]++;
+      }
+    }
+    this.#memory.flushCounts(seen);
+    seen.forEach((count, scale) => stats.scales[scale] += count);
+    if (seen[0] + seen[255] > 0) this.#oddScales(stats, part, codes, skip, rows, first);
+  }
+
+  /** Tells scales of 0 and 255 by what stands under them. */
+  #oddScales(
+    stats: ColumnStats,
+    scales: Uint8Array,
+    codes: Uint8Array | null,
+    skip: number,
+    rows: number,
+    first: number,
+  ): void {
+    const { scaleWidth, groupBytes } = this.#job;
+    const { stride, bytes } = this.#job.scales as RowBytes;
     for (let row = 0; row < rows; row++) {
-      const start = (skip + row) * stride + at.at;
       for (let i = 0; i < bytes; i += scaleWidth) {
-        const scale = scaleWidth === 1 ? scales[start + i] : exponent(scales, start + i);
-        counts[scale]++;
+        const place = row * stride + i;
+        const scale = scaleWidth === 1 ? scales[place] : topByte(scales, place, 4);
         if (scale !== 0 && scale !== 255) continue;
         if (scale === 255) addTo(stats.badScales, first + row);
-        if (scale !== 0 || (scaleWidth === 4 && !isZero(scales, start + i, 4))) continue;
+        if (scale !== 0 || (scaleWidth === 4 && !isZero(scales, place, 4))) continue;
         const group = i / scaleWidth * groupBytes;
         const zeros = codes !== null &&
-          ((this.#flags[row] & ZERO_ROW) !== 0 || this.#zeros(codes, skip + row, group));
+          ((this.#memory.flags[row] & ZERO_ROW) !== 0 || this.#zeros(codes, skip + row, group));
         if (zeros) stats.idleScales++;
         else addTo(stats.zeroScales, first + row);
       }
     }
-    this.#flush(stats.scales);
-  }
-
-  #flush(histogram: number[]): void {
-    const counts = this.#counts;
-    for (let i = 0; i < 256; i++) histogram[i] += counts[i];
-    counts.fill(0);
   }
 
   /** Whether the codes that share a scale are all zero, of either sign. */
@@ -128,27 +160,9 @@ export class RowScanner {
   }
 }
 
-function countValues(codes: Uint8Array, start: number, span: RowSpan, values: Uint32Array): void {
-  const end = start + span.codeBytes;
-  switch (span.kind) {
-    case "fp8":
-    case "int8":
-      for (let at = start; at < end; at++) values[codes[at]]++;
-      return;
-    case "f32":
-      for (let at = start; at < end; at += 4) values[exponent(codes, at)]++;
-      return;
-    default:
-      // bf16: its exponent. f16: its exponent and three bits more.
-      for (let at = start; at < end; at += 2) {
-        values[(codes[at + 1] << 1 | codes[at] >> 7) & 0xff]++;
-      }
-  }
-}
-
-/** The exponent field of a float32. */
-function exponent(bytes: Uint8Array, at: number): number {
-  return (bytes[at + 3] << 1 | bytes[at + 2] >> 7) & 0xff;
+/** The eight bits below the sign of a value of `width` bytes: a float32's or bf16's exponent. */
+function topByte(bytes: Uint8Array, at: number, width: 2 | 4): number {
+  return (bytes[at + width - 1] << 1 | bytes[at + width - 2] >> 7) & 0xff;
 }
 
 function isZero(bytes: Uint8Array, at: number, width: number): boolean {

@@ -2,6 +2,7 @@ import { breathe } from "../bytes/breathe.ts";
 import { type ByteSource, isSyncSource } from "../bytes/byte_source.ts";
 import type { ColumnStats } from "./column_stats.ts";
 import { RowScanner } from "./row_scanner.ts";
+import { ScanMemory } from "./scan_memory.ts";
 import type { RowBytes, ScanJob } from "./scan_job.ts";
 
 /** Bytes read at a time: they are still in the processor's cache when they are looked at. */
@@ -13,7 +14,8 @@ const REMOTE_BLOCK_BYTES = 8 * 2 ** 20;
 /**
  * Reads rows `begin` to `end` of `job` and looks at every byte of them.
  *
- * @param open Gives the source of a path; it stays open.
+ * @param open Gives the source of a path; it stays open. `useSimd` false is for tests: the result is
+ *   the same.
  * @returns What was found, by column.
  */
 export async function scanRows(
@@ -21,10 +23,9 @@ export async function scanRows(
   begin: number,
   end: number,
   open: (path: string) => ByteSource,
-  signal?: AbortSignal,
+  { signal, useSimd = true }: { signal?: AbortSignal | undefined; useSimd?: boolean } = {},
 ): Promise<Map<number, ColumnStats>> {
   const { codes, scales } = job;
-  const scanner = new RowScanner(job);
   const packed = codes !== null && scales !== null && codes.path === scales.path &&
     codes.offset === scales.offset;
   const stride = (codes?.stride ?? 0) + (packed ? 0 : scales?.stride ?? 0);
@@ -32,15 +33,14 @@ export async function scanRows(
   const local = place !== undefined && isSyncSource(open(place));
   const block = local ? BLOCK_BYTES : REMOTE_BLOCK_BYTES;
   const most = Math.max(1, Math.min(Math.floor(block / stride), end - begin));
-  const buffers = {
-    codes: codes && new Uint8Array(most * codes.stride),
-    scales: scales && !packed ? new Uint8Array(most * scales.stride) : null,
-  };
+  const apart = scales && !packed ? scales.stride : 0;
+  const memory = new ScanMemory(most, codes?.stride ?? 0, apart, useSimd);
+  const scanner = new RowScanner(job, memory);
   for (let first = begin; first < end; first += most) {
     await breathe(signal);
     const rows = Math.min(most, end - first);
-    const read = async (at: RowBytes | null, buffer: Uint8Array | null) => {
-      if (!at || !buffer) return null;
+    const read = async (at: RowBytes | null, buffer: Uint8Array) => {
+      if (!at) return null;
       const part = buffer.subarray(0, rows * at.stride);
       const source = open(at.path);
       const offset = at.offset + first * at.stride;
@@ -48,8 +48,8 @@ export async function scanRows(
       else await source.read(part, offset);
       return part;
     };
-    const codeBytes = await read(codes, buffers.codes);
-    const scaleBytes = packed ? codeBytes : await read(scales, buffers.scales);
+    const codeBytes = await read(codes, memory.codes);
+    const scaleBytes = packed ? codeBytes : await read(scales, memory.scales);
     scanner.scan({ first, rows, codes: codeBytes, scales: scaleBytes });
   }
   return scanner.stats;

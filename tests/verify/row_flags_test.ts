@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { BAD_VALUE, EQUAL_ROW, flagRows, ZERO_ROW } from "../../lib/verify/row_flags.ts";
+import { ScanMemory } from "../../lib/verify/scan_memory.ts";
 
 /** Each encoding's values as numbers, read the plain way. */
 const VALUES = {
@@ -43,8 +44,9 @@ Deno.test("rows are flagged as their values say, whatever the encoding, width an
   const edge = fc.constantFrom(0, 0x7f, 0x80, 0xff, 0x7e, 0x7c, 0xfc, 1);
   fc.assert(
     fc.property(
+      fc.boolean(),
       fc.constantFrom(...KINDS),
-      fc.integer({ min: 1, max: 9 }),
+      fc.integer({ min: 1, max: 40 }),
       fc.integer({ min: 0, max: 8 }),
       fc.array(
         fc.oneof(
@@ -56,18 +58,20 @@ Deno.test("rows are flagged as their values say, whatever the encoding, width an
         ),
         { minLength: 1, maxLength: 12 },
       ),
-      (kind, values, gap, rows) => {
+      (useSimd, kind, values, gap, rows) => {
         const codeBytes = values * WIDTHS[kind];
         const stride = codeBytes + gap;
-        const bytes = new Uint8Array(rows.length * stride).fill(0xaa);
+        const { simd, codes: bytes, flags } = new ScanMemory(rows.length, stride, 0, useSimd);
+        assert.equal(simd !== null, useSimd);
+        bytes.fill(0xaa);
         rows.forEach((how, i) => {
           const row = bytes.subarray(i * stride, i * stride + codeBytes);
           if ("bytes" in how) row.forEach((_, j) => row[j] = how.bytes[j % how.bytes.length]);
           else row.fill(how.fill);
           if ("at" in how) row[how.at % row.length] = how.byte;
         });
-        const flags = new Uint8Array(rows.length).fill(9);
-        const found = flagRows(bytes, { kind, stride, codeBytes }, rows.length, flags);
+        flags.fill(9);
+        const found = flagRows(bytes, { kind, stride, codeBytes }, rows.length, flags, simd);
         const wanted = rows.map((_, i) =>
           oracle(kind, bytes.slice(i * stride, i * stride + codeBytes), WIDTHS[kind])
         );
@@ -79,17 +83,21 @@ Deno.test("rows are flagged as their values say, whatever the encoding, width an
   );
 });
 
-Deno.test("a NaN is found at every place of a row, and at none where there is none", () => {
-  for (const code of [0x7f, 0xff]) {
-    for (let at = 0; at < 256; at++) {
-      const row = new Uint8Array(256).map((_, i) => i % 0x7f);
-      row[at] = code;
-      const flags = new Uint8Array(1);
-      flagRows(row, { kind: "fp8", stride: 256, codeBytes: 256 }, 1, flags);
-      assert.equal(flags[0], BAD_VALUE, `${at}`);
+for (const useSimd of [true, false]) {
+  const by = useSimd ? "by SIMD" : "in JavaScript";
+  Deno.test(`a NaN is found at every place of a row, and at none where there is none, ${by}`, () => {
+    const { simd, codes, flags } = new ScanMemory(1, 256, 0, useSimd);
+    const span = { kind: "fp8" as const, stride: 256, codeBytes: 256 };
+    for (const code of [0x7f, 0xff]) {
+      for (let at = 0; at < 256; at++) {
+        codes.forEach((_, i) => codes[i] = i % 0x7f);
+        codes[at] = code;
+        flagRows(codes, span, 1, flags, simd);
+        assert.equal(flags[0], BAD_VALUE, `${at}`);
+      }
     }
-  }
-  const all = Uint8Array.from({ length: 256 }, (_, code) => (code & 0x7f) === 0x7f ? 1 : code);
-  const flags = new Uint8Array(1);
-  assert.equal(flagRows(all, { kind: "fp8", stride: 256, codeBytes: 256 }, 1, flags), 0);
-});
+    codes.forEach((_, code) => codes[code] = (code & 0x7f) === 0x7f ? 1 : code);
+    assert.equal(flagRows(codes, span, 1, flags, simd), 0);
+    assert.equal(flags[0], 0);
+  });
+}
