@@ -10,13 +10,15 @@ import type { ScanTask } from "./scan_worker.ts";
 /** Bytes of one task: short enough to resume closely, long enough to be worth sending. */
 const TASK_BYTES = 128 * 2 ** 20;
 
-/** Below this starting workers takes longer than reading. */
-const FEW_BYTES = 32 * 2 ** 20;
+/** Below this starting workers takes longer than reading from the page cache. */
+const FEW_BYTES = 2 ** 30;
 
 /** How {@linkcode deepScan} reads. */
 export interface DeepScanOptions {
   /** Threads; all cores unless given. */
   readonly workers?: number | undefined;
+  /** Bytes up to which this thread does it all; 1 GiB unless given. */
+  readonly fewBytes?: number | undefined;
   /** Stops the scan with an `EngramError` of kind `interrupted`. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the bytes of each part; `fresh` is false where the state had it already. */
@@ -32,7 +34,7 @@ export async function deepScan(
   state: ScanState,
   options: DeepScanOptions = {},
 ): Promise<void> {
-  const { signal, onBytes = () => {}, onState = () => {} } = options;
+  const { fewBytes = FEW_BYTES, signal, onBytes = () => {}, onState = () => {} } = options;
   const tasks: ScanTask[] = [];
   let bytes = 0;
   for (const task of allTasks(jobs)) {
@@ -50,7 +52,7 @@ export async function deepScan(
   };
   const workers = options.workers ?? navigator.hardwareConcurrency;
   const local = [...sources.keys()].every((path) => !isRemote(path));
-  if (local && workers > 1 && bytes > FEW_BYTES) {
+  if (local && workers > 1 && bytes > fewBytes) {
     await runTasks<ScanTask, [number, ColumnStats][]>(tasks, {
       module: new URL("./scan_worker.ts", import.meta.url),
       workers,

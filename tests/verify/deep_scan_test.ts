@@ -255,7 +255,7 @@ Deno.test("workers find what one thread finds", async () => {
       );
       const [one, two] = [new ScanState(jobs, []), new ScanState(jobs, [])];
       await deepScan(jobs, sources, one, { workers: 1 });
-      await deepScan(jobs, sources, two, { workers: 2 });
+      await deepScan(jobs, sources, two, { workers: 2, fewBytes: 0 });
       assert.deepEqual(two.stats, one.stats);
       assert.deepEqual([...one.stats[0].values()].flatMap(({ badRows }) => badRows.rows), [60_000]);
       const stop = new AbortController();
@@ -263,6 +263,7 @@ Deno.test("workers find what one thread finds", async () => {
       for (const workers of [1, 2]) {
         const scan = deepScan(jobs, sources, new ScanState(jobs, []), {
           workers,
+          fewBytes: 0,
           signal: stop.signal,
         });
         await assert.rejects(scan, { name: "EngramError", kind: "interrupted" });
