@@ -1,5 +1,5 @@
 import { Option } from "@commander-js/extra-typings";
-import type { Kernels } from "../lib/engram/kernels.ts";
+import type { OpenedKernels } from "../lib/gpu/open_kernels.ts";
 import type { Printer } from "./printer.ts";
 import { quietVulkan } from "./quiet_vulkan.ts";
 
@@ -12,17 +12,14 @@ export function deviceOption() {
     .choices(DEVICES).default("auto" as const);
 }
 
-/** Opens the kernels of the device asked for and says which was chosen, and how rows get there. */
+/** Opens the device asked for and says which was chosen. */
 export async function openDevice(
   device: (typeof DEVICES)[number],
-  rows: string,
   printer: Pick<Printer, "note">,
-): Promise<Kernels> {
+): Promise<OpenedKernels> {
   quietVulkan();
   const { openKernels } = await import("../lib/gpu/open_kernels.ts");
-  const { kernels, note } = await openKernels(device);
-  printer.note(`device: ${note}`);
-  const path = kernels.device === "gpu" ? ", gathered on the host and uploaded" : "";
-  printer.note(`rows: read from ${rows}${path}`);
-  return kernels;
+  const opened = await openKernels(device);
+  printer.note(`device: ${opened.note}`);
+  return opened;
 }

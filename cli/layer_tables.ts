@@ -1,4 +1,3 @@
-import { isSyncSource } from "../lib/bytes/byte_source.ts";
 import type { Checkpoint, EngramLayer } from "../lib/checkpoint/checkpoint.ts";
 import type { Kernels } from "../lib/engram/kernels.ts";
 import { type LayerRows, type RankChoice, rankRows, wholeRows } from "../lib/engram/layer_rows.ts";
@@ -9,9 +8,14 @@ import { type Offload, openOffload } from "../lib/offload/open_offload.ts";
 import { openShards, type ShardSet } from "../lib/shards/shard_set.ts";
 import type { RankOptions, RankRequest } from "./rank_options.ts";
 import { type CacheCounts, type CachedStore, cachedStore } from "../lib/table/cached_store.ts";
-import { fileStore } from "../lib/table/file_store.ts";
+import type { OpenedKernels } from "../lib/gpu/open_kernels.ts";
 import type { RowStore } from "../lib/table/row_store.ts";
-import { spreadStore } from "../lib/table/spread_store.ts";
+import type { StoredLayer } from "../lib/table/table_parts.ts";
+import type { Context } from "./command.ts";
+import { type PlacedTable, placesText, TablePlacement } from "./table_placement.ts";
+
+/** How the options say tables are read. */
+type Reading = Pick<RankOptions, "cache" | "readers" | "backend" | "gpuMemory">;
 
 /** The tables of a checkpoint or of its shards, and the split over ranks they are looked up by. */
 export class LayerTables implements Disposable {
@@ -21,11 +25,8 @@ export class LayerTables implements Disposable {
   readonly #layout: Layout | null;
   readonly #shards: ShardSet | null;
   readonly #offload: Offload | null;
-  /** Bytes for a cache of rows; null for none. */
-  readonly #cache: number | null;
-  /** Threads that read the rows of a layer. */
-  readonly #readers: number;
-  /** By layer, and with shards by rank: calls for the same rows share threads and a cache. */
+  readonly #reading: Reading;
+  /** By layer, and with shards by rank. */
   readonly #stores = new Map<string, RowStore>();
   readonly #caches: CachedStore[] = [];
 
@@ -35,34 +36,33 @@ export class LayerTables implements Disposable {
     choice: RankChoice | null,
     shards: ShardSet | null,
     offload: Offload | null,
-    { cache, readers }: { cache: number | null; readers: number },
+    reading: Reading,
   ) {
     this.#checkpoint = checkpoint;
     this.#layout = layout;
     this.choice = choice;
     this.#shards = shards;
     this.#offload = offload;
-    this.#cache = cache;
-    this.#readers = readers;
+    this.#reading = reading;
   }
 
   /**
    * Opens the shards where a folder of them is given; their split is then the one used. Without
-   * a layout rows can be looked up by number only, and not by rank.
+   * a layout rows can be looked up by number only, and not by rank. Rows can be read once they are
+   * loaded: see {@linkcode load}.
    */
   static async open(
     checkpoint: Checkpoint,
     layout: Layout | null,
     request: RankRequest | null,
-    options: Pick<RankOptions, "shards" | "offload" | "cache" | "readers">,
+    options: Pick<RankOptions, "shards" | "offload"> & Reading,
   ): Promise<LayerTables> {
-    const { shards: folder, offload, cache = null } = options;
-    const reading = { cache, readers: options.readers ?? navigator.hardwareConcurrency };
+    const { shards: folder, offload } = options;
     if (folder === undefined) {
       const { tp } = request ?? {};
       const choice = tp === undefined ? null : { ...request, tp };
       const packed = offload === undefined ? null : await openWhole(offload);
-      return new LayerTables(checkpoint, layout, choice, null, packed, reading);
+      return new LayerTables(checkpoint, layout, choice, null, packed, options);
     }
     if (offload !== undefined) {
       throw new EngramError("usage", "Cannot read tables from both --shards and --offload");
@@ -80,7 +80,7 @@ export class LayerTables implements Disposable {
       );
     }
     const choice = { ...request, ...split };
-    return new LayerTables(checkpoint, layout, choice, shards, null, reading);
+    return new LayerTables(checkpoint, layout, choice, shards, null, options);
   }
 
   /** The layers to work on: the checkpoint's, their weights from a shard where it has none. */
@@ -92,21 +92,53 @@ export class LayerTables implements Disposable {
     );
   }
 
+  /** Opens the tables of some layers where the options want them, and says where that is. */
+  async load(
+    layerIds: readonly number[],
+    opened: OpenedKernels,
+    { printer, signal, progress }: Context,
+  ): Promise<void> {
+    const { readers = navigator.hardwareConcurrency } = this.#reading;
+    const placement = new TablePlacement(this.#reading, { opened, readers, signal, progress });
+    const placed: PlacedTable[] = [];
+    for (const layerId of layerIds) {
+      for (const rank of this.#ranks) {
+        const table = await placement.open(this.#stored(layerId, rank));
+        this.#stores.set(this.#key(layerId, rank), this.#cached(table.store));
+        placed.push(table);
+      }
+    }
+    printer.note(`rows: of ${this.place}, ${placesText(placed, opened)}`);
+  }
+
   /** Where a rank's rows of a layer are read. */
   rankRows(layerId: number, rank: number): RankRows {
-    const shards = this.#shards;
-    if (shards) {
-      const open = () => storeOf(shards.layer(rank, layerId), this.#readers);
-      return { store: this.#store(`${layerId} of ${rank}`, open), whole: false };
-    }
-    const open = () =>
-      this.#offload?.store(layerId) ?? storeOf(this.#checkpoint.layer(layerId), this.#readers);
-    return { store: this.#store(`${layerId}`, open), whole: true };
+    const store = this.#stores.get(this.#key(layerId, rank));
+    if (!store) throw new Error(`layer ${layerId} of rank ${rank} was not loaded`);
+    return { store, whole: this.#shards === null };
+  }
+
+  /** The ranks that tables are read for apart: without shards all read the same. */
+  get #ranks(): readonly number[] {
+    if (!this.#shards) return [0];
+    const { ranks } = this.#shards;
+    const all = Array.from({ length: ranks }, (_, rank) => rank);
+    // One that is not there is refused where it is looked up.
+    return this.choice?.rank === undefined ? all : all.filter((rank) => rank === this.choice!.rank);
+  }
+
+  #key(layerId: number, rank: number): string {
+    return this.#shards ? `${layerId} of ${rank}` : `${layerId}`;
+  }
+
+  #stored(layerId: number, rank: number): StoredLayer {
+    return this.#shards?.layer(rank, layerId) ?? this.#offload?.layer(layerId) ??
+      this.#checkpoint.layer(layerId);
   }
 
   /** What the caches have answered; null without any. */
   get cacheCounts(): CacheCounts | null {
-    if (this.#cache === null) return null;
+    if (this.#reading.cache === undefined) return null;
     const counts = { requests: 0, hits: 0, reads: 0 };
     for (const { counts: { requests, hits, reads } } of this.#caches) {
       counts.requests += requests;
@@ -116,19 +148,12 @@ export class LayerTables implements Disposable {
     return counts;
   }
 
-  #store(key: string, open: () => RowStore): RowStore {
-    let store = this.#stores.get(key);
-    if (!store) this.#stores.set(key, store = this.#cached(open()));
-    return store;
-  }
-
   /** `store` behind its share of the cache: every layer, and of shards every rank, has the same. */
   #cached(store: RowStore): RowStore {
-    if (this.#cache === null) return store;
-    const { rank, tp = 1, dp = 1 } = this.choice ?? {};
-    const ranks = this.#shards && rank === undefined ? tp * dp : 1;
-    const share = Math.floor(this.#cache / (this.#checkpoint.layers.length * ranks));
-    const cached = cachedStore(store, share);
+    const { cache } = this.#reading;
+    if (cache === undefined) return store;
+    const tables = this.#checkpoint.layers.length * this.#ranks.length;
+    const cached = cachedStore(store, Math.floor(cache / tables));
     this.#caches.push(cached);
     return cached;
   }
@@ -173,12 +198,6 @@ export class LayerTables implements Disposable {
     this.#shards?.close();
     this.#offload?.close();
   }
-}
-
-/** A layer's rows: of local files by several threads, where many are asked for. */
-function storeOf(layer: EngramLayer, readers: number): RowStore {
-  const isLocal = layer.embed && isSyncSource(layer.embed.weight.source);
-  return isLocal && readers > 1 ? spreadStore(layer, { workers: readers }) : fileStore(layer);
 }
 
 /** Packed rows of whole tables: ids of all ranks are looked up in them. */

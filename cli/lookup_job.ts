@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { bytesOf } from "../lib/bytes/bytes_of.ts";
 import type { Checkpoint } from "../lib/checkpoint/checkpoint.ts";
-import type { Kernels } from "../lib/engram/kernels.ts";
+import type { OpenedKernels } from "../lib/gpu/open_kernels.ts";
 import type { LayerTables } from "./layer_tables.ts";
 
 /** What every lookup has. */
 export interface LookupJob {
   readonly checkpoint: Checkpoint;
   readonly tables: LayerTables;
-  readonly kernels: Kernels;
+  readonly opened: OpenedKernels;
   /** Path of the output; without one only a summary is made. */
   readonly out: string | undefined;
   readonly force: boolean;

@@ -10,7 +10,7 @@ const BATCH_ROWS = 65_536;
 
 /** Looks up rows by number. */
 export async function lookUpRowNumbers(
-  { tables, kernels, out, force }: LookupJob,
+  { tables, opened: { kernels }, out, force }: LookupJob,
   { path, layers: requested }: RowRequests,
   { progress, signal }: Context,
 ): Promise<LookupResult> {

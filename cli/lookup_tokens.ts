@@ -1,4 +1,4 @@
-import { layerIds } from "../lib/engram/layer_ids.ts";
+import { KernelRows } from "../lib/engram/kernel_rows.ts";
 import { RequestStream } from "../lib/hash/request_stream.ts";
 import type { Context } from "./command.ts";
 import { type LookupJob, type LookupResult, RowDigest } from "./lookup_job.ts";
@@ -14,13 +14,25 @@ export async function lookUpTokens(
   input: TokenInput,
   context: Context,
 ): Promise<LookupResult> {
-  const { checkpoint, tables, kernels, out, force } = job;
-  const { layout, padId } = input;
-  const layers = checkpoint.layers.map((layer) => {
-    const index = layout.layers.findIndex(({ layerId }) => layerId === layer.layerId);
-    const rows = tables.lookup(kernels, layer.layerId);
-    return { layerId: layer.layerId, index, rows, digest: new RowDigest() };
-  });
+  const { checkpoint, tables, opened, out, force } = job;
+  const { kernels } = opened;
+  const { padId } = input;
+  const ids = checkpoint.layers.map(({ layerId }) => layerId);
+  // A file of the checkpoint's may hold some of its layers alone.
+  const layout = {
+    ...input.layout,
+    layers: ids.map((id) => input.layout.layers.find(({ layerId }) => layerId === id)!),
+  };
+  const layers = ids.map((layerId) => (
+    { layerId, rows: tables.lookup(kernels, layerId), digest: new RowDigest() }
+  ));
+  using stack = new DisposableStack();
+  const found = stack.adopt(
+    tables.choice
+      ? new KernelRows(kernels, layout, padId, layers.map(({ rows }) => rows))
+      : await opened.rows(layout, padId, ids.map((id) => tables.rankRows(id, 0).store)),
+    (rows) => rows.close(),
+  );
   const perToken = layers.reduce((sum, { rows }) => sum + rows.columns * rows.headDim * 2, 0);
   const plan = {
     force,
@@ -41,12 +53,7 @@ export async function lookUpTokens(
     async work({ tokenIds, dead, starts }) {
       const batch = requests.batch(tokenIds.map((id) => map[id]), dead, starts);
       requests.take(batch);
-      const ids = await kernels.hash(layout, padId, batch);
-      const values: Uint16Array[] = [];
-      for (const { index, rows } of layers) {
-        values.push(await rows.lookup(layerIds(ids, index, layout.layers.length, layout.columns)));
-      }
-      return values;
+      return await found.run(batch);
     },
     done(values) {
       values.forEach((rows, i) => layers[i].digest.add(rows));

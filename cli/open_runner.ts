@@ -1,12 +1,11 @@
 import type { EngramConfig } from "../lib/checkpoint/engram_config.ts";
 import type { EngramRunner } from "../lib/engram/engram_runner.ts";
-import { KernelRunner } from "../lib/engram/kernel_runner.ts";
-import type { Kernels } from "../lib/engram/kernels.ts";
 import { loadLayer } from "../lib/engram/load_layer.ts";
 import { ParallelLayer } from "../lib/engram/parallel_layer.ts";
 import { ParallelRunner } from "../lib/engram/parallel_runner.ts";
 import { RankEmbedding } from "../lib/engram/rank_embedding.ts";
 import { EngramError } from "../lib/errors.ts";
+import type { OpenedKernels } from "../lib/gpu/open_kernels.ts";
 import { rankSpans } from "../lib/layout/rank_spans.ts";
 import type { LayerTables } from "./layer_tables.ts";
 import type { TokenInput } from "./token_input.ts";
@@ -14,7 +13,7 @@ import type { TokenInput } from "./token_input.ts";
 /** The module ready to run: whole, or by the ranks that `tables` are split over. */
 export async function openRunner(
   tables: LayerTables,
-  kernels: Kernels,
+  opened: OpenedKernels,
   { layout, padId }: Pick<TokenInput, "layout" | "padId">,
   config: EngramConfig,
   sequence: boolean,
@@ -34,7 +33,7 @@ export async function openRunner(
       tables.layout(layer.layerId);
       loaded.push(await loadLayer(layer, config, tables.rankRows(layer.layerId, 0).store));
     }
-    return new KernelRunner(kernels, layout, padId, loaded);
+    return await opened.runner(layout, padId, loaded);
   }
   if (sequence && (choice.split ?? "heads") !== "heads") {
     throw new EngramError(
@@ -43,6 +42,7 @@ export async function openRunner(
       { hint: "Rows gathered along tokens are re-laid by complete heads" },
     );
   }
+  const { kernels } = opened;
   const parallel: ParallelLayer[] = [];
   for (const layer of layers) {
     const { layerId } = layer;

@@ -16,6 +16,9 @@ export const DISK_SPACE: Permission = [
   "to write 16 MiB or more: the free space is asked for first",
 ];
 
+/** Of tables whose files are mapped. */
+export const MAPPED: Permission = ["--allow-ffi", "with --backend mapped"];
+
 /** Of the tokenizer library's native addon. */
 export const NATIVE_TOKENIZER: Permission = [
   "--allow-env --allow-ffi",

@@ -7,12 +7,25 @@ import {
 import { EngramError } from "../lib/errors.ts";
 import { type RankSplit, type Split, SPLITS } from "../lib/layout/rank_spans.ts";
 import { integer, size } from "./options.ts";
+import { ROW_BACKENDS, type RowBackend } from "./row_backends.ts";
+import { AUTO_BYTES } from "./table_placement.ts";
+import { bytes } from "./units.ts";
 
 /** More ranks than any cluster. */
 const MOST_RANKS = 65_536;
 
 /** Past some dozens of reads at once no disk gets faster. */
 const MOST_READERS = 64;
+
+/** For a command's help: what `--backend` says. */
+export const BACKENDS =
+  "gpu holds them in the GPU's memory, where rows are looked up and decoded; " +
+  "memory in the host's; mapped leaves them in the page cache; file reads rows by position, with " +
+  "several threads. From the last three, a GPU gets each row once a batch, as it is stored. auto is " +
+  `gpu for tables of local files, in order, while they take at most ${
+    bytes(AUTO_BYTES)
+  } together ` +
+  "(--gpu-memory says another bound), and file for the others, with --cache, and for lookup --rows.";
 
 /** The options by which a command is told how tables are split; see {@linkcode withRankOptions}. */
 export type RankOptions = {
@@ -23,6 +36,8 @@ export type RankOptions = {
   readonly offload?: string | undefined;
   readonly cache?: number | undefined;
   readonly readers?: number | undefined;
+  readonly backend?: RowBackend | "auto" | undefined;
+  readonly gpuMemory?: number | undefined;
 };
 
 /**
@@ -52,6 +67,15 @@ export function withRankOptions<
       "--readers <n>",
       "threads that read the rows of local files; as many as cores unless given",
       integer("--readers", 1, MOST_READERS),
+    )
+    .addOption(
+      new Option("--backend <where>", "where tables are kept, or rows read, see above")
+        .choices(["auto", ...ROW_BACKENDS]).default("auto"),
+    )
+    .option(
+      "--gpu-memory <size>",
+      "keep no more of the tables on the GPU; with --backend auto or gpu",
+      size("--gpu-memory"),
     );
   return command as unknown as Command<A, O & RankOptions, G>;
 }

@@ -2,9 +2,9 @@
 // Values that only the output's rows have room for are zeros.
 
 struct Sizes {
-  values: u32, // of the output: rows * to
-  from: u32, // values from one row to the next in the input
-  to: u32, // … in the output
+  values: u32, // of the output
+  in_stride: u32, // values from one row to the next in the input
+  out_stride: u32, // … in the output
   width: u32, // values of a row that are copied
 }
 
@@ -13,11 +13,11 @@ struct Sizes {
 @group(0) @binding(2) var<storage, read_write> out: array<u32>;
 
 fn value(at: u32) -> u32 {
-  let across = at % sizes.to;
+  let across = at % sizes.out_stride;
   if at >= sizes.values || across >= sizes.width {
     return 0u;
   }
-  let source = at / sizes.to * sizes.from + across;
+  let source = at / sizes.out_stride * sizes.in_stride + across;
   return (rows[source / 2u] >> (source % 2u * 16u)) & 0xffffu;
 }
 

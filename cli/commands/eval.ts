@@ -6,10 +6,10 @@ import { evaluateTokens, KEPT } from "../evaluate_tokens.ts";
 import { LayerTables } from "../layer_tables.ts";
 import { noteCache } from "../note_cache.ts";
 import { openRunner } from "../open_runner.ts";
-import { DISK_SPACE, NATIVE_TOKENIZER, READ, REMOTE, writeWith } from "../permissions.ts";
+import { DISK_SPACE, MAPPED, NATIVE_TOKENIZER, READ, REMOTE, writeWith } from "../permissions.ts";
 import { GateRecord } from "../report/gate_record.ts";
 import { openPage, writePage } from "../report/write_page.ts";
-import { rankChoice, withRankOptions } from "../rank_options.ts";
+import { BACKENDS, rankChoice, withRankOptions } from "../rank_options.ts";
 import { openHidden } from "../hidden_option.ts";
 import { integer } from "../options.ts";
 import { openTokenInput } from "../token_input.ts";
@@ -34,7 +34,7 @@ export function evalCommand() {
         "outputs alone, float32 [T, layers, copies, hidden]. Without --out it shows " +
         "which tokens open the gates most and least.\n\n" +
         "With --tp or --shards the module runs as its ranks would, all of them in this process; " +
-        "the result is the same.",
+        `the result is the same.\n\nOf --backend: ${BACKENDS}`,
       examples: [
         ["eval MODEL --text book.txt --seed 1", "which tokens open the gates"],
         [
@@ -49,6 +49,7 @@ export function evalCommand() {
         writeWith("--out and --html"),
         DISK_SPACE,
         NATIVE_TOKENIZER,
+        MAPPED,
         REMOTE,
       ],
     }).argument("<checkpoint>", "folder of the model's files"),
@@ -93,15 +94,16 @@ export function evalCommand() {
       const tables = stack.use(
         await LayerTables.open(checkpoint, input.layout, request, options),
       );
-      const kernels = stack.adopt(
-        await openDevice(options.device, tables.place, printer),
-        (opened) => opened.close(),
+      const opened = stack.adopt(
+        await openDevice(options.device, printer),
+        ({ kernels }) => kernels.close(),
       );
+      await tables.load(layers.map(({ layerId }) => layerId), opened, context);
       const runner = stack.adopt(
-        await openRunner(tables, kernels, input, checkpoint.config, sequence),
+        await openRunner(tables, opened, input, checkpoint.config, sequence),
         (opened) => opened.close(),
       );
-      const { device } = kernels;
+      const { kernels, kernels: { device } } = opened;
       const record = html && new GateRecord(
         layers.map(({ layerId }) => layerId),
         config.hcMult,

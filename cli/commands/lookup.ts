@@ -5,8 +5,8 @@ import { begin, command } from "../command.ts";
 import { deviceOption, openDevice } from "../device.ts";
 import { LayerTables } from "../layer_tables.ts";
 import { noteCache } from "../note_cache.ts";
-import { DISK_SPACE, NATIVE_TOKENIZER, READ, REMOTE, writeWith } from "../permissions.ts";
-import { rankChoice, withRankOptions } from "../rank_options.ts";
+import { DISK_SPACE, MAPPED, NATIVE_TOKENIZER, READ, REMOTE, writeWith } from "../permissions.ts";
+import { BACKENDS, rankChoice, type RankOptions, withRankOptions } from "../rank_options.ts";
 import { lookUpRowNumbers } from "../lookup_row_numbers.ts";
 import { lookUpTokens } from "../lookup_tokens.ts";
 import type { LookupResult } from "../lookup_job.ts";
@@ -27,17 +27,18 @@ export function lookupCommand() {
         "Writes layers.N.rows, BF16 [tokens, columns, head_dim], with token_ids, dead and starts " +
         "(first token of each request, and the end). With --rows it is [rows, head_dim]. " +
         "A .npy file holds the rows alone as float32, [tokens, layers, columns, head_dim]. " +
-        "Only the rows asked for are read.\n\n" +
+        "Only the rows asked for are read, unless --backend keeps whole tables.\n\n" +
         "With --tp the table is split over ranks; the rows of all are looked up apart and " +
         "gathered. With --rank only that rank's columns are written, ceil(columns / ranks) of " +
         "them: zeros for those past the last column. Row numbers a rank does not hold give zeros. " +
-        "With --shards the tables are read from shards, which know how they are split.",
+        "With --shards the tables are read from shards, which know how they are split.\n\n" +
+        `Of --backend: ${BACKENDS}`,
       examples: [
         ["lookup MODEL --text book.txt --out rows.safetensors", "the rows of a text's n-grams"],
         ["lookup MODEL --rows rows.json --out rows.safetensors", 'rows.json: {"1": [0, 24957922]}'],
         ["lookup MODEL --ids ids.json --tp 4 --rank 1 --out r1.safetensors", "what rank 1 gives"],
       ],
-      permissions: [READ, writeWith("--out"), DISK_SPACE, NATIVE_TOKENIZER, REMOTE],
+      permissions: [READ, writeWith("--out"), DISK_SPACE, NATIVE_TOKENIZER, MAPPED, REMOTE],
     }).argument("<checkpoint>", "folder or safetensors file with the tables"),
   ))
     .option("--rows <file>", 'row numbers: JSON {"LAYER": [ROW, …]} or layers.N.row_ids I64')
@@ -71,13 +72,15 @@ export function lookupCommand() {
         ? buildLayout(checkpoint.config)
         : null;
       const tables = stack.use(
-        await LayerTables.open(checkpoint, layout, choice, options),
+        await LayerTables.open(checkpoint, layout, choice, readingOf(options)),
       );
-      const kernels = stack.adopt(
-        await openDevice(options.device, tables.place, context.printer),
-        (opened) => opened.close(),
+      const opened = stack.adopt(
+        await openDevice(options.device, context.printer),
+        ({ kernels }) => kernels.close(),
       );
-      const job = { checkpoint, tables, kernels, out, force };
+      const { layers } = "chunks" in wanted ? checkpoint : wanted;
+      await tables.load(layers.map(({ layerId }) => layerId), opened, context);
+      const job = { checkpoint, tables, opened, out, force };
       const result = "chunks" in wanted
         ? await lookUpTokens(job, wanted, context)
         : await lookUpRowNumbers(job, wanted, context);
@@ -85,6 +88,13 @@ export function lookupCommand() {
       noteCache(context.printer, cache);
       context.printer.result({ ...result, cache, out: out ?? null }, () => lookupText(result, out));
     });
+}
+
+/** A few rows by number are not worth a table's loading. */
+function readingOf<O extends RankOptions & { readonly rows?: string | undefined }>(options: O): O {
+  const { rows, backend, gpuMemory } = options;
+  const byNumber = rows !== undefined && backend === "auto" && gpuMemory === undefined;
+  return byNumber ? { ...options, backend: "file" } : options;
 }
 
 function lookupText({ tokens, requests, dead_tokens, layers }: LookupResult, out?: string): string {

@@ -49,10 +49,7 @@ export function vectorsCommand() {
       const constants = constantsOf(checkpoint, buildTokenMap(tokenizer));
       const whole = checkpoint.layers.every((layer) => layer.embed && layer.wkv);
       const kernels = whole
-        ? stack.adopt(
-          await openDevice(device, checkpoint.place, printer),
-          (opened) => opened.close(),
-        )
+        ? stack.adopt((await openDevice(device, printer)).kernels, (opened) => opened.close())
         : null;
       if (!whole) printer.note("no tensors: rows and gates are left out");
       const files = await writeVectors({ checkpoint, tokenizer, constants, kernels }, out, force);

@@ -270,15 +270,17 @@ export class GpuDevice {
     }
     const found = await Promise.all(scopes.map(() => this.device.popErrorScope()));
     this.#checkLost();
-    const error = thrown ?? found.find((scope) => scope !== null);
-    if (!error) return result!;
+    const refused = found.find((scope) => scope !== null);
+    if (!thrown && !refused) return result!;
+    // What a scope catches is no Error.
+    const cause = (thrown ?? new Error(refused!.message)) as Error;
     const outOfMemory = found.some((scope) => scope instanceof GPUOutOfMemoryError);
     throw new EngramError(
       "unavailable",
       `Cannot ${doing} on ${this.name}: ${
-        outOfMemory ? "the GPU is out of memory" : firstLine((error as Error).message)
+        outOfMemory ? "the GPU is out of memory" : firstLine(cause.message)
       }`,
-      { cause: error, hint: "Run the same command with `--device cpu`" },
+      { cause, hint: "Run the same command with `--device cpu`" },
     );
   }
 

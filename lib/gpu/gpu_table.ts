@@ -100,8 +100,9 @@ export class GpuTable {
       for (const chunk of chunks) chunk.destroy();
       throw new EngramError(
         "unavailable",
-        `Cannot keep a table of ${bytes} bytes on ${gpu.name}: it gave ${given} bytes and no more`,
-        { cause, hint: "Leave the table where it is: rows are then gathered and uploaded" },
+        `Cannot keep a table on the GPU: it takes ${bytes} bytes, and ${gpu.name} gave ${given} ` +
+          "and no more",
+        { cause, hint: "Use `--backend file`: rows are then gathered on the host and uploaded" },
       );
     }
     const subnormals = await keepsSubnormals(gpu);

@@ -6,9 +6,8 @@ import { openFile } from "../bytes/file_source.ts";
 import { EngramError } from "../errors.ts";
 import { openSafetensors, type SafetensorsFile } from "../safetensors/safetensors_file.ts";
 import type { Tensor } from "../safetensors/tensor.ts";
-import { partStore } from "../table/part_store.ts";
 import { rowEncoding } from "../table/row_encoding.ts";
-import type { RowStore } from "../table/row_store.ts";
+import type { StoredLayer } from "../table/table_parts.ts";
 import {
   FINISHED_NAME,
   MANIFEST,
@@ -25,8 +24,8 @@ export interface Offload {
   readonly manifest: OffloadManifest;
   /** A layer's records [rows, recordBytes], for reading them in other ways. */
   tensor(layerId: number): Tensor;
-  /** A layer's rows: one read a row. Numbered from 0 in the manifest's order of ranges. */
-  store(layerId: number): RowStore;
+  /** A layer's packed table: one read a row. Numbered from 0 in the manifest's order of ranges. */
+  layer(layerId: number): StoredLayer;
   /** Closes all files. */
   close(): void;
 }
@@ -65,11 +64,10 @@ export async function openOffload(folder: string): Promise<Offload> {
       folder,
       manifest,
       tensor: (layerId) => of(layerId).tensor,
-      store(layerId) {
-        const { layer, tensor } = of(layerId);
+      layer(layerId) {
+        const { layer: { rows, ...layer }, tensor } = of(layerId);
         const encoding = rowEncoding(layer.encoding, layer.head_dim);
-        const part = { source: tensor.source, offset: tensor.offset, bytes: layer.record_bytes };
-        return partStore({ encoding, rows: layer.rows, place: "packed file", parts: [part] });
+        return { layerId, encoding, rows, packed: true, embed: { weight: tensor, scale: null } };
       },
       close,
     };

@@ -32,7 +32,7 @@ export async function unpackOffload(
 ): Promise<string[]> {
   const paths: string[] = [];
   for (const { layer_id, file, rows, head_dim } of offload.manifest.layers) {
-    const { encoding } = offload.store(layer_id);
+    const { encoding } = offload.layer(layer_id);
     const { codeBytes, recordBytes } = encoding;
     const [codeDtype, scaleDtype] = DTYPES[encoding.kind];
     const [weight, scale] = ["weight", "scale"].map((part) =>
