@@ -36,7 +36,7 @@ const TOKENS = ["tokens", "ids", "text", "tokenizer"] as const;
 
 /** Every benchmark by its name on the command line. */
 export const WORKLOADS: Readonly<Record<string, Bench>> = {
-  hash: { run: hashWorkload, takes: ["checkpoint", ...TOKENS, "device"] },
+  hash: { run: hashWorkload, takes: ["checkpoint", ...TOKENS, "device", "baseline"] },
   map: { run: mapWorkload, takes: ["tokenizer"] },
   lookup: {
     run: lookupWorkload,

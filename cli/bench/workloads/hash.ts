@@ -8,6 +8,7 @@ import type { BenchResult } from "../record.ts";
 import type { BenchRequest } from "../request.ts";
 import { sample } from "../sample.ts";
 import { benchIds } from "../bench_ids.ts";
+import { numpyHash } from "../numpy_hash.ts";
 import { oneRequest } from "../one_request.ts";
 import { distinct } from "../id_streams.ts";
 
@@ -53,9 +54,37 @@ export async function* hashWorkload(request: BenchRequest): AsyncIterable<BenchR
         }),
         gpuSamples: null,
       };
+      yield* numpyCase(request, layout, padId, ids, shared);
       yield* gpuCases(request, layout, padId, batch, shared);
     }
   }
+}
+
+type Shared = Pick<BenchResult, "name" | "parameters" | "work" | "counted" | "warnings">;
+
+async function* numpyCase(
+  request: BenchRequest,
+  layout: Layout,
+  padId: number,
+  ids: Int32Array,
+  shared: Shared,
+): AsyncIterable<BenchResult> {
+  const numpy = request.python ? await numpyHash(layout, padId, ids, request) : null;
+  if (!numpy) return;
+  const ours = new NgramHasher(layout, padId).hash(oneRequest(ids));
+  const differs = numpy.hashed.findIndex((row, i) => row !== ours[i]);
+  yield {
+    ...shared,
+    variant: "numpy, whole arrays",
+    role: "case",
+    excluded: "tokenizing, mapping, loading Python",
+    samples: numpy.samples,
+    gpuSamples: null,
+    warnings: [
+      ...shared.warnings,
+      ...(differs < 0 ? [] : [`numpy gives other rows, first at value ${differs}`]),
+    ],
+  };
 }
 
 async function* gpuCases(
@@ -63,7 +92,7 @@ async function* gpuCases(
   layout: Layout,
   padId: number,
   batch: HashBatch,
-  shared: Pick<BenchResult, "name" | "parameters" | "work" | "counted" | "warnings">,
+  shared: Shared,
 ): AsyncIterable<BenchResult> {
   if (request.device === "cpu") return;
   quietVulkan();

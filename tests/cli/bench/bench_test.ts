@@ -160,3 +160,20 @@ Deno.test("an option that means nothing to a benchmark is refused, with those th
     assert.match(err, new RegExp(`Cannot measure ${what} by --${option}: it takes --`));
   }
 });
+
+Deno.test("bench hash --baseline python adds numpy, which gives the same rows, or says why not", async () => {
+  const { code, err, json } = await cli(
+    ...["bench", "hash", "--tokens", "1,2,700", "--baseline", "python", "--json", ...QUICK],
+  );
+  assert.equal(code, 0, err);
+  const cases = (json().results as BenchResult[]).filter(({ variant }) => /^numpy/.test(variant));
+  if (/numpy: left out, /.test(err)) return assert.equal(cases.length, 0);
+  assert.deepEqual(
+    cases.map(({ work, samples, warnings }) => [work.tokens, samples.length, warnings]),
+    [
+      [1, 5, []],
+      [2, 5, []],
+      [700, 5, []],
+    ],
+  );
+});
