@@ -6,6 +6,9 @@ import type { BufferRange, Dispatch, Kernel } from "./kernel.ts";
 /** Uniform values of a dispatch start at multiples of this many bytes, a multiple on every device. */
 const UNIFORM_STEP = 256;
 
+/** A result is made in pieces of about this many bytes a buffer: small enough for most devices. */
+const PIECE_BYTES = 2 ** 26;
+
 /** What a submit is to copy back: bytes from the start of `buffer`. */
 export interface Download {
   /** A storage buffer with COPY_SRC. */
@@ -52,6 +55,8 @@ export class GpuDevice {
   readonly software: boolean;
   /** Whether dispatches can be timed. */
   readonly timestamps: boolean;
+  /** Bytes of a buffer that results are made in, piece after piece. */
+  readonly pieceBytes: number;
   readonly #pipelines = new Map<string, GPUComputePipeline>();
   readonly #staging = new BufferPool();
   readonly #uniforms = new BufferPool();
@@ -59,14 +64,14 @@ export class GpuDevice {
   #lost: string | undefined;
 
   /** Takes over `device`; `name` is its adapter's, and whether that is a software one. */
-  constructor(device: GPUDevice, name: string, software: boolean) {
+  constructor(device: GPUDevice, name: string, software: boolean, pieceBytes = PIECE_BYTES) {
     this.device = device;
     this.name = name;
     this.software = software;
     this.timestamps = device.features.has("timestamp-query");
-    this.#storage = new BufferPool(
-      Math.min(device.limits.maxStorageBufferBindingSize, device.limits.maxBufferSize),
-    );
+    const most = Math.min(device.limits.maxStorageBufferBindingSize, device.limits.maxBufferSize);
+    this.pieceBytes = Math.min(pieceBytes, most);
+    this.#storage = new BufferPool(most);
     device.lost.then((info) => {
       if (info.reason !== "destroyed") this.#lost = info.message || "no reason given";
     });

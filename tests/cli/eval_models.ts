@@ -62,18 +62,23 @@ export const MODELS: Record<string, ModelSizes> = {
 export function evalModels(
   device: "cpu" | "gpu",
   names: readonly string[],
-  options: { ignore?: boolean } = {},
+  { ignore = false, flags = [] }: { ignore?: boolean; flags?: readonly string[] } = {},
 ): void {
+  const place = [device, ...flags].join(" ");
   for (const name of names) {
     Deno.test({
-      name: `eval on the ${device} is the module of a model with ${name}`,
-      ...options,
-      fn: () => evalModel(MODELS[name], device),
+      name: `eval on the ${place} is the module of a model with ${name}`,
+      ignore,
+      fn: () => evalModel(MODELS[name], device, flags),
     });
   }
 }
 
-async function evalModel(sizes: ModelSizes, device: string): Promise<void> {
+async function evalModel(
+  sizes: ModelSizes,
+  device: string,
+  flags: readonly string[],
+): Promise<void> {
   await inFolder(async (folder) => {
     const model = new SyntheticModel(sizes);
     model.write(folder);
@@ -81,7 +86,7 @@ async function evalModel(sizes: ModelSizes, device: string): Promise<void> {
     Deno.writeTextFileSync(text, TEXT);
     const dead = ["--dead-token", String(await deadToken())];
     const args = ["eval", folder, "--text", text, "--seed", "11", ...dead, "--device", device];
-    const { code, err } = await cli(...args, "--keep", "rows,kv,hidden", "--out", out);
+    const { code, err } = await cli(...args, ...flags, "--keep", "rows,kv,hidden", "--out", out);
     assert.equal(code, 0, err);
     checkModule(model, new TensorFile(out));
   });

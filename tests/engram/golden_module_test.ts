@@ -1,26 +1,41 @@
 import assert from "node:assert/strict";
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
-import { CpuKernels } from "../../lib/engram/cpu_kernels.ts";
-import { KernelRunner } from "../../lib/engram/kernel_runner.ts";
 import { loadLayer } from "../../lib/engram/load_layer.ts";
+import { type OpenedKernels, openKernels } from "../../lib/gpu/open_kernels.ts";
 import { buildLayout } from "../../lib/layout/build_layout.ts";
 import { fileStore } from "../../lib/table/file_store.ts";
 import { goldenJson, goldenPath } from "../golden/golden_data.ts";
 import { goldenTensors } from "../golden/golden_tensors.ts";
+import { hasGpu } from "../gpu/open_gpu.ts";
 import { assertNearBf16, assertSameBits, bf16Number } from "../kernels/bf16_oracle.ts";
 
 Deno.test("the golden checkpoint's text: ids, rows, kv, gates and outputs of both layers", async () => {
+  await checkGolden(await openKernels("cpu"), "CPU, rows from file");
+});
+
+if (await hasGpu()) {
+  Deno.test("the golden checkpoint's text on the GPU, tables kept there and rows gathered", async () => {
+    const kept = await openKernels("gpu");
+    await checkGolden(kept, `${kept.kernels.description}, rows from GPU`);
+    const opened = await openKernels("gpu");
+    await checkGolden({ ...opened, keep: null }, `${opened.kernels.description}, rows from file`);
+  });
+}
+
+/** Runs the module on `opened`, tables kept on it where it can. */
+async function checkGolden(opened: OpenedKernels, note: string): Promise<void> {
   const expected = goldenTensors("mini/expected.safetensors");
   const map = goldenJson<Record<string, number>>("deepseek_v3_ids.json");
   const checkpoint = await openCheckpoint(goldenPath("mini"));
   try {
     const { config, layers } = checkpoint;
     const layout = buildLayout(config, 98627);
-    const loaded = await Promise.all(
-      layers.map((layer) => loadLayer(layer, config, fileStore(layer))),
-    );
-    const runner = new KernelRunner(new CpuKernels(), layout, map[config.padTokenId], loaded);
-    assert.equal(runner.note, "CPU, rows from file");
+    const loaded = await Promise.all(layers.map(async (layer) => {
+      const file = fileStore(layer);
+      return await loadLayer(layer, config, await opened.keep?.(file) ?? file);
+    }));
+    const runner = await opened.runner(layout, map[config.padTokenId], loaded);
+    assert.equal(runner.note, note);
     const tokenIds = expected.get("token_ids", "I32").values;
     const dead = expected.get("dead", "U8").values;
     const outputs = await runner.run({
@@ -47,7 +62,10 @@ Deno.test("the golden checkpoint's text: ids, rows, kv, gates and outputs of bot
       gate.forEach((g, at) => assert.ok(Math.abs(g - gates[at]) < 1e-5, `${name} gate ${at}`));
       assertNearBf16(output, expected.get(`${name}.output_f64`, "F64").values, `${name} output`);
     });
+    runner.close();
+    for (const { store } of loaded) store.close();
   } finally {
+    opened.kernels.close();
     checkpoint.close();
   }
-});
+}

@@ -10,6 +10,10 @@ import { partStore } from "../../lib/table/part_store.ts";
 import { rowEncoding } from "../../lib/table/row_encoding.ts";
 import { spreadStore } from "../../lib/table/spread_store.ts";
 import type { RowStore } from "../../lib/table/row_store.ts";
+import type { Split } from "../../lib/gpu/gpu_table.ts";
+import { requestDevice } from "../../lib/gpu/request_device.ts";
+import { ResidentStore } from "../../lib/gpu/resident_store.ts";
+import { hasGpu } from "../gpu/open_gpu.ts";
 import type { Tensor } from "../../lib/safetensors/tensor.ts";
 
 const ROWS = 1000;
@@ -101,7 +105,12 @@ globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive:
 Deno.writeFileSync(`${folder}/two`, new Uint8Array([9, 9, 9, ...codes, 7, ...scales]));
 Deno.writeFileSync(`${folder}/packed`, new Uint8Array([5, ...records]));
 
-const STORES: Record<string, () => { store: RowStore; close(): void }> = {
+interface Opened {
+  readonly store: RowStore;
+  close(): void;
+}
+
+const STORES: Record<string, () => Opened | Promise<Opened>> = {
   "host memory": () => ({ store: memoryStore({ encoding, codes, scales }), close() {} }),
   "packed records in host memory": () => ({
     store: memoryStore({ encoding, codes: records }),
@@ -137,11 +146,22 @@ const STORES: Record<string, () => { store: RowStore; close(): void }> = {
     store: twoParts(new Counting(codes), new Counting(scales)),
     close() {},
   }),
+  ...(await hasGpu()) && {
+    "the GPU": () => onGpu(),
+    "the GPU, in many buffers": () => onGpu({ chunkRows: 70, chunksPerDispatch: 3 }),
+  },
 };
+
+async function onGpu(split?: Split): Promise<Opened> {
+  const gpu = await requestDevice();
+  const source = twoParts(new Counting(codes), new Counting(scales));
+  const store = await ResidentStore.load(gpu, source, split && { split });
+  return { store, close: () => gpu.close() };
+}
 
 for (const [name, open] of Object.entries(STORES)) {
   Deno.test(`${name}: any ids in any order give their records`, async () => {
-    const { store, close } = open();
+    const { store, close } = await open();
     try {
       assert.equal(store.rows, ROWS);
       const id = fc.oneof(fc.nat(ROWS - 1), fc.nat(8), fc.constant(ROWS - 1));
@@ -164,7 +184,7 @@ for (const [name, open] of Object.entries(STORES)) {
   });
 
   Deno.test(`${name}: bad ids are refused with their index, and nothing else is`, async () => {
-    const { store, close } = open();
+    const { store, close } = await open();
     try {
       for (const bad of [-1, ROWS, 2 ** 31, 2 ** 53, 1.5, NaN, Infinity, -Infinity]) {
         await assert.rejects(
