@@ -1,8 +1,7 @@
-import { tableOf } from "../../lib/checkpoint/checkpoint.ts";
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import { buildLayout } from "../../lib/layout/build_layout.ts";
 import type { Layout } from "../../lib/layout/layout.ts";
-import type { StoredLayer } from "../../lib/table/table_parts.ts";
+import { type StoredLayer, tableParts } from "../../lib/table/table_parts.ts";
 import { benchCheckpoint } from "./bench_checkpoint.ts";
 import type { BenchRequest } from "./request.ts";
 
@@ -22,11 +21,15 @@ export async function benchTable(request: BenchRequest): Promise<BenchTable> {
   const [table] = checkpoint.layers;
   const layout = buildLayout(checkpoint.config);
   const layer = layout.layers.find(({ layerId }) => layerId === table.layerId)!;
-  const { weight, scale } = tableOf(table);
   return {
     layout: { ...layout, layers: [layer] },
     table,
-    paths: [...new Set([weight, ...(scale ? [scale] : [])].map(({ source }) => source.name))],
+    paths: tableFiles(table),
     [Symbol.dispose]: () => checkpoint.close(),
   };
+}
+
+/** The files that a layer's table lies in. */
+export function tableFiles(layer: StoredLayer): readonly string[] {
+  return [...new Set(tableParts(layer).map(({ source }) => source.name))];
 }

@@ -1,3 +1,4 @@
+import type { BenchBackend } from "./backends.ts";
 import type { IdKind } from "./id_streams.ts";
 import type { BenchResult } from "./record.ts";
 import type { Sampling } from "./sample.ts";
@@ -13,8 +14,8 @@ export interface BenchRequest {
   /** Text for ids of kind `text`, with the tokenizer to read it by. */
   readonly text: string | null;
   readonly tokenizer: string | null;
-  /** Row stores to measure: see the lookup workload. */
-  readonly backends: readonly string[];
+  /** Where rows are to be read; null for what the benchmark measures unless told otherwise. */
+  readonly backends: readonly BenchBackend[] | null;
   readonly cache: readonly ("warm" | "cold")[];
   readonly tp: readonly number[];
   readonly device: "auto" | "gpu" | "cpu";

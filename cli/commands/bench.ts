@@ -1,6 +1,7 @@
 import { Argument, Option } from "@commander-js/extra-typings";
 import { OutputFile } from "../../lib/bytes/output_file.ts";
 import { EngramError } from "../../lib/errors.ts";
+import { BENCH_BACKENDS } from "../bench/backends.ts";
 import { exportRecord, FORMATS } from "../bench/export.ts";
 import { ID_KINDS } from "../bench/id_streams.ts";
 import { readRecord } from "../bench/read_record.ts";
@@ -29,6 +30,7 @@ export function benchCommand() {
         "bench lookup --checkpoint DIR --tokens 8192 --format json --out a.json",
         "keep the samples",
       ],
+      ["bench lookup --backend gpu,file --device gpu", "a table kept on the GPU"],
       ["bench kernels --device gpu", "every GPU kernel, by the GPU's own clock"],
       ["bench compare a.json b.json", "which run was faster"],
     ],
@@ -55,9 +57,9 @@ export function benchCommand() {
     .option("--tokenizer <path>", "tokenizer for the text, or to build the map of")
     .option(
       "--backend <list>",
-      "where rows are read: memory, file, mapped, packed",
-      list(String),
-      ["memory", "file"],
+      `where rows are read: ${BENCH_BACKENDS.join(", ")}; unless given, memory,file for lookup, ` +
+        "file for eval, and on a GPU gpu,file",
+      list(oneOf("--backend", BENCH_BACKENDS)),
     )
     .option("--cache <list>", "page cache: warm, cold", list(oneOf("--cache", ["warm", "cold"])), [
       "warm" as const,
@@ -145,7 +147,7 @@ export function benchCommand() {
           tableBytes: options.table,
           text: options.text ?? null,
           tokenizer: options.tokenizer ?? null,
-          backends: options.backend,
+          backends: options.backend ?? null,
           kernels: options.kernels ?? [],
           python: options.baseline === "python",
           sampling: { warmup: options.warmup, samples: options.samples, signal },

@@ -15,7 +15,7 @@ import type { Download, GpuDevice } from "./gpu_device.ts";
 import { GpuRows } from "./gpu_rows.ts";
 import type { Dispatch } from "./kernel.ts";
 import { LayerModule } from "./layer_module.ts";
-import { inPieces } from "./pieces.ts";
+import { inPieces, pieceTokens } from "./pieces.ts";
 import type { RowBatch } from "./row_path.ts";
 
 /** One piece of a batch: its kernels, and what they make that is copied back. */
@@ -118,6 +118,11 @@ export class GpuRunner implements EngramRunner {
   close(): void {
     this.#rows.close();
     for (const layer of this.#layers) layer.destroy();
+  }
+
+  /** Tokens of a piece at most. */
+  get pieceTokens(): number {
+    return pieceTokens(this.#gpu, this.#bytesPerToken);
   }
 
   get #bytesPerToken(): number {

@@ -7,17 +7,22 @@ interface Piece {
   readonly count: number;
 }
 
+/** Tokens of a piece, whose largest buffer takes `bytes` a token. */
+export function pieceTokens({ pieceBytes }: Pick<GpuDevice, "pieceBytes">, bytes: number): number {
+  return Math.max(1, Math.floor(pieceBytes / bytes));
+}
+
 /**
  * Runs `work` over pieces of `tokens` tokens, two at a time. `bytes` is what a token takes in the
- * largest buffer. Pieces begin at even tokens, so that no word of 16-bit values is in two of them.
+ * largest buffer.
  */
 export async function inPieces(
-  { pieceBytes }: Pick<GpuDevice, "pieceBytes">,
+  gpu: Pick<GpuDevice, "pieceBytes">,
   tokens: number,
   bytes: number,
   work: (first: number, count: number) => Promise<void>,
 ): Promise<void> {
-  const most = Math.max(2, Math.floor(pieceBytes / bytes / 2) * 2);
+  const most = pieceTokens(gpu, bytes);
   if (tokens <= most) return tokens > 0 ? await work(0, tokens) : undefined;
   const pieces: Piece[] = [];
   for (let first = 0; first < tokens; first += most) {

@@ -1,5 +1,7 @@
 import { NgramHasher } from "../../../lib/hash/ngram_hasher.ts";
 import { decodeRecords } from "../../../lib/table/decode_rows.ts";
+import type { GpuDevice } from "../../../lib/gpu/gpu_device.ts";
+import { ResidentStore } from "../../../lib/gpu/resident_store.ts";
 import type { RowStore } from "../../../lib/table/row_store.ts";
 import { benchIds } from "../bench_ids.ts";
 import { type BenchTable, benchTable } from "../bench_table.ts";
@@ -10,13 +12,22 @@ import { numpySamples } from "../numpy_baseline.ts";
 import type { BenchResult } from "../record.ts";
 import type { BenchRequest } from "../request.ts";
 import { sample } from "../sample.ts";
-import { openBackend } from "../backends.ts";
+import { type BenchBackend, openBackend } from "../backends.ts";
+import { timeDispatches } from "../gpu/time_dispatches.ts";
+import { type BenchDevice, openBenchDevice } from "../open_device.ts";
 import { memoryCopy } from "./read.ts";
+
+/** What is measured unless told otherwise. */
+const BACKENDS: readonly BenchBackend[] = ["memory", "file"];
+
+/** Sets of rows that the GPU's clock times in turn, so that its cache does not hold them all. */
+const SETS = 3;
 
 /** Rows of one layer by hashed ids to bf16 in memory, from each backend, warm and cold. */
 export async function* lookupWorkload(request: BenchRequest): AsyncIterable<BenchResult> {
   yield await memoryCopy(request);
   using table = await benchTable(request);
+  using device = await openBenchDevice(request);
   for (const tokens of request.tokens) {
     for (const kind of request.ids) {
       const { ids, warnings } = await benchIds(
@@ -27,7 +38,7 @@ export async function* lookupWorkload(request: BenchRequest): AsyncIterable<Benc
       );
       const rows = new NgramHasher(table.layout, 0).hash(oneRequest(ids));
       for (const cache of request.cache) {
-        yield* cases(request, table, rows, { tokens, ids: kind, cache }, warnings);
+        yield* cases(request, device, table, rows, { tokens, ids: kind, cache }, warnings);
       }
     }
   }
@@ -35,6 +46,7 @@ export async function* lookupWorkload(request: BenchRequest): AsyncIterable<Benc
 
 async function* cases(
   request: BenchRequest,
+  { opened, timed }: BenchDevice,
   table: BenchTable,
   ids: Int32Array,
   parameters: { tokens: number; ids: string; cache: "warm" | "cold" },
@@ -65,39 +77,54 @@ async function* cases(
   };
   const records = new Uint8Array(ids.length * encoding.recordBytes);
   const out = new Uint16Array(ids.length * encoding.headDim);
-  const timed = async (paths: readonly string[], read: () => Promise<void>) => {
+  const time = async (paths: readonly string[], read: () => Promise<void>) => {
     if (cold) paths.forEach(dropPageCache);
     const start = performance.now();
     await read();
-    decodeRecords(encoding, records, out);
     return (performance.now() - start) / 1000;
   };
+  const decoded = async (store: RowStore) => {
+    if (store.decodeRows) return await store.decodeRows(ids, out);
+    await store.readRecords(ids, records);
+    decodeRecords(encoding, records, out);
+  };
   const excluded = `hashing${cold ? ", dropping the page cache" : ""}`;
-  for (const backend of request.backends) {
+  for (const backend of request.backends ?? BACKENDS) {
+    using held = await openBackend(backend, table.table, request, opened);
+    if (!held) continue;
+    const { store, paths } = held;
     // Cached pages say nothing about rows that are not read from a file.
-    if (cold && backend === "memory") continue;
-    using opened = await openBackend(backend, table, request);
-    if (!opened) continue;
-    const { store, paths } = opened;
-    yield {
+    if (cold && paths.length === 0) continue;
+    const result: BenchResult = {
       ...shared,
       variant: store.place,
       role: "case",
       excluded,
-      samples: await sample(
-        () => timed(paths, () => store.readRecords(ids, records)),
-        request.sampling,
-      ),
+      samples: await sample(() => time(paths, () => decoded(store)), request.sampling),
+    };
+    yield result;
+    if (!timed || !(store instanceof ResidentStore)) continue;
+    yield {
+      ...result,
+      variant: `${store.place}, kernels by its clock`,
+      parameters: { ...parameters, of: "gpu", adapter: opened.kernels.description },
+      excluded: "hashing, ids up and rows back",
+      samples: [],
+      gpuSamples: await gpuTimes(timed, store, ids),
     };
   }
-  using plain = await openBackend("file", table, request);
+  using plain = await openBackend("file", table.table, request, opened);
   yield {
     ...shared,
     variant: "file, one by one",
     role: "baseline",
     excluded,
     samples: await sample(
-      () => timed(table.paths, () => oneByOne(plain!.store, ids, records)),
+      () =>
+        time(table.paths, async () => {
+          await oneByOne(plain!.store, ids, records);
+          decodeRecords(encoding, records, out);
+        }),
       request.sampling,
     ),
   };
@@ -113,6 +140,30 @@ async function* cases(
       };
     }
   }
+}
+
+/** Seconds of the lookup alone, by the GPU's clock: of these rows and of others as far apart. */
+async function gpuTimes(gpu: GpuDevice, store: ResidentStore, ids: Int32Array): Promise<number[]> {
+  const { rows, encoding: { headDim } } = store;
+  using lease = gpu.lease();
+  const local = await lease.upload(Uint32Array.of(0), "columns");
+  const sets = [];
+  for (let i = 0; i < SETS; i++) {
+    const shift = Math.floor(i * rows / SETS);
+    sets.push(
+      await store.lookup({
+        ids: await lease.upload(ids.map((id) => (id + shift) % rows), "ids"),
+        columns: 1,
+        local,
+        localCount: 1,
+        all: true,
+        tokens: ids.length,
+        out: await lease.buffer(2 * ids.length * headDim, "rows"),
+      }),
+    );
+  }
+  const samples = await timeDispatches(gpu, sets, { quick: gpu.software });
+  return samples.toSorted((a, b) => a - b);
 }
 
 /** As a naive port reads: every row of every token by itself, in the order asked for. */
