@@ -22,19 +22,17 @@ type Open = (layer: StoredLayer, options: RowBackendOptions) => Promise<RowStore
 /** Where a table's rows can be read from, by its name on the command line. */
 const OPENERS = {
   /** A whole copy in the GPU's memory. */
-  async gpu(layer, { opened: { keep, note }, readers, signal, progress }) {
+  async gpu(layer, { opened: { keep, note }, signal, progress }) {
     if (!keep) {
       throw new EngramError("no_gpu", `Cannot keep tables on the GPU: kernels run on ${note}`, {
         hint: "Run `engram doctor` to see what is missing, or use `--backend file`",
       });
     }
-    const source = fromFile(layer, readers);
     const bar = progress("Loading", layer.rows, "rows");
     try {
-      return await keep(source, { signal, loaded: (rows) => bar.advance(rows) });
+      return await keep(layer, { signal, loaded: (rows) => bar.advance(rows) });
     } finally {
       bar.stop();
-      source.close();
     }
   },
   /** A whole copy in host memory. */

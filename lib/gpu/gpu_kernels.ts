@@ -26,7 +26,8 @@ import { GpuTable, strideOf } from "./gpu_table.ts";
 import { HashIds } from "./hash_ids.ts";
 import { Lru } from "./lru.ts";
 import { inPieces } from "./pieces.ts";
-import { cutRows, padRows, Projection } from "./projection.ts";
+import { projectRows } from "./project_rows.ts";
+import { Projection } from "./projection.ts";
 import { relayRows } from "./relay_rows.ts";
 import { prepareCachedBatch, SlotMirrors } from "./slot_mirrors.ts";
 
@@ -148,15 +149,12 @@ export class GpuKernels implements Kernels {
     const { inStride, outStride } = projection;
     await this.#pieces(tokens, 2 * Math.max(inStride, outStride), async (first, count, lease) => {
       const some = rows.subarray(first * inFeatures, (first + count) * inFeatures);
-      const input = await lease.upload(padRows(some, count, inFeatures, inStride), "rows");
-      const size = 2 * count * outStride;
-      const out = await lease.buffer(size, "kv");
-      const [bytes] = await this.gpu.submit(
-        projection.dispatches(input, out, count),
-        [{ buffer: out, size }],
+      const input = await lease.upload(some, "rows");
+      const { dispatches, kv } = await projectRows(projection, weights, input, count, lease);
+      await this.gpu.submit(
+        dispatches,
+        [copyBack(kv, result, first * outFeatures, count * outFeatures)],
       );
-      const padded = new Uint16Array(bytes.buffer);
-      result.set(cutRows(padded, count, outStride, outFeatures), first * outFeatures);
     });
     return result;
   }

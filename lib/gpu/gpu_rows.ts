@@ -15,6 +15,9 @@ import { ResidentStore } from "./resident_store.ts";
 import type { RowBatch, RowPath } from "./row_path.ts";
 import { prepareCachedBatch } from "./slot_mirrors.ts";
 
+/** Full buffers of rows that a piece may take: models of many layers get smaller pieces. */
+const MOST_BUFFERS = 8;
+
 /** A path, and the layers (their places in the layout) whose rows take it. */
 interface Path {
   readonly path: RowPath;
@@ -44,7 +47,11 @@ export class GpuRows implements ModuleRows {
     this.#padId = padId;
     this.#widths = widths;
     this.#paths = paths;
-    this.bytesPerToken = Math.max(...paths.map(({ path }) => path.bytesPerToken));
+    const all = widths.reduce((sum, width) => sum + 2 * width, 0);
+    this.bytesPerToken = Math.max(
+      ...paths.map(({ path }) => path.bytesPerToken),
+      all / MOST_BUFFERS,
+    );
   }
 
   /**

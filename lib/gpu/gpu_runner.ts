@@ -18,6 +18,9 @@ import { LayerModule } from "./layer_module.ts";
 import { inPieces, pieceTokens } from "./pieces.ts";
 import type { RowBatch } from "./row_path.ts";
 
+/** Full buffers that a piece may take: models of many layers get smaller pieces. */
+const MOST_BUFFERS = 16;
+
 /** One piece of a batch: its kernels, and what they make that is copied back. */
 interface Piece {
   readonly dispatches: readonly Dispatch[];
@@ -126,8 +129,9 @@ export class GpuRunner implements EngramRunner {
   }
 
   get #bytesPerToken(): number {
-    const layers = this.#layers.map(({ bytesPerToken }) => bytesPerToken);
-    return Math.max(this.#rows.bytesPerToken, ...layers);
+    const largest = this.#layers.map(({ bytesPerToken }) => bytesPerToken);
+    const all = this.#layers.reduce((sum, { allBytesPerToken }) => sum + allBytesPerToken, 0);
+    return Math.max(this.#rows.bytesPerToken, ...largest, all / MOST_BUFFERS);
   }
 
   /** Checks the arrays' lengths; how many tokens there are. */

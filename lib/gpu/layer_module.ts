@@ -6,8 +6,8 @@ import type { BufferLease } from "./buffer_lease.ts";
 import { GateStream } from "./gate_stream.ts";
 import type { GpuDevice } from "./gpu_device.ts";
 import type { Dispatch } from "./kernel.ts";
+import { projectRows } from "./project_rows.ts";
 import { Projection } from "./projection.ts";
-import { restride } from "./restride.ts";
 
 /** What one layer's projection and gate make, once the dispatches have run. */
 export interface LayerPiece {
@@ -54,6 +54,12 @@ export class LayerModule {
     return 2 * Math.max(this.#projection.inStride, this.#projection.outStride);
   }
 
+  /** Bytes of a token in all buffers. */
+  get allBytesPerToken(): number {
+    const { copies, hidden } = this.weights;
+    return 2 * (this.#projection.inStride + this.#projection.outStride + 2 * copies * hidden);
+  }
+
   /** Keys, value and gated stream of `count` tokens, in buffers of `lease`. */
   async piece(
     count: number,
@@ -62,30 +68,19 @@ export class LayerModule {
     mask: GPUBuffer | undefined,
     lease: BufferLease,
   ): Promise<LayerPiece> {
-    const { inFeatures, outFeatures, weights: { copies, hidden } } = this;
-    const { inStride, outStride } = this.#projection;
-    const dispatches: Dispatch[] = [];
-    const spread = async (from: number, to: number, values: GPUBuffer, label: string) => {
-      if (from === to) return values;
-      const out = await lease.buffer(2 * count * to, label);
-      dispatches.push(restride(count, { from, to }, values, out));
-      return out;
-    };
-    const padded = await spread(inFeatures, inStride, rows, "rows");
-    const projected = await lease.buffer(2 * count * outStride, "kv");
-    dispatches.push(...this.#projection.dispatches(padded, projected, count));
-    const kv = await spread(outStride, outFeatures, projected, "kv");
+    const { copies, hidden } = this.weights;
+    const { kv, dispatches } = await projectRows(this.#projection, this, rows, count, lease);
     const gate = await lease.buffer(4 * count * copies, "gates");
     const output = await lease.buffer(2 * count * copies * hidden, "output");
-    dispatches.push(...this.#gate.dispatches({
+    const gating = this.#gate.dispatches({
       tokens: count,
       stream: await lease.upload(stream, "stream"),
       kv,
       ...(mask && { mask }),
       gate,
       output,
-    }));
-    return { dispatches, kv, gate, output };
+    });
+    return { dispatches: [...dispatches, ...gating], kv, gate, output };
   }
 
   /** Frees the weights. */

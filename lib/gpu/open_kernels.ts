@@ -8,6 +8,7 @@ import type { ModuleRows } from "../engram/module_rows.ts";
 import { EngramError } from "../errors.ts";
 import type { Layout } from "../layout/layout.ts";
 import type { RowStore } from "../table/row_store.ts";
+import type { StoredLayer } from "../table/table_parts.ts";
 import { GpuKernels } from "./gpu_kernels.ts";
 import { GpuRows } from "./gpu_rows.ts";
 import { GpuRunner } from "./gpu_runner.ts";
@@ -37,12 +38,12 @@ export interface OpenedKernels {
   /** Its first half, rows alone; a store for each layer. To be closed by the caller. */
   rows(layout: Layout, padId: number, stores: readonly RowStore[]): Promise<ModuleRows>;
   /**
-   * Copies a table to the device's own memory; the source is needed no longer then. Null where the
-   * device has no memory but the host's.
+   * Copies a layer's whole table to the device's own memory. Null where the device has none but the
+   * host's.
    *
    * @throws an {@linkcode EngramError} of kind `unavailable` where it does not fit.
    */
-  readonly keep: ((source: RowStore, options?: KeepOptions) => Promise<RowStore>) | null;
+  readonly keep: ((layer: StoredLayer, options?: KeepOptions) => Promise<RowStore>) | null;
 }
 
 /**
@@ -96,7 +97,7 @@ function onGpu(kernels: GpuKernels): OpenedKernels {
     note: `GPU: ${kernels.description}`,
     runner: (layout, padId, layers) => GpuRunner.create(gpu, layout, padId, layers),
     rows: (layout, padId, stores) => GpuRows.create(gpu, layout, padId, stores),
-    keep: (source, options) => ResidentStore.load(gpu, source, options),
+    keep: (layer, options) => ResidentStore.load(gpu, layer, options),
   };
 }
 

@@ -1,4 +1,4 @@
-import { inOrder } from "../engram/in_order.ts";
+import { packedRows, type PackedSource } from "../offload/packed_rows.ts";
 import { checkRoom, checkRows } from "../table/check_rows.ts";
 import type { RowEncoding, RowStore } from "../table/row_store.ts";
 import { copyBack } from "./copy_back.ts";
@@ -9,7 +9,7 @@ import { inPieces } from "./pieces.ts";
 import { PAGES, type Pages, SortedLookup } from "./sorted_lookup.ts";
 import { recordLookup } from "./table_source.ts";
 
-/** Bytes read from the source at a time: waiting for the GPU costs some 10 ms each time. */
+/** Bytes handed to the GPU before those handed to it last are waited for. */
 const LOAD_BYTES = 2 ** 26;
 
 /** How a {@linkcode ResidentStore} is loaded. */
@@ -50,31 +50,33 @@ export class ResidentStore implements RowStore {
   }
 
   /**
-   * Copies all rows of `source`, which is needed no longer then, to the GPU.
+   * Copies a layer's whole table to the GPU.
    *
-   * @throws an `EngramError` of kind `unavailable` where they do not fit.
+   * @throws an `EngramError` of kind `unavailable` where it does not fit.
    */
   static async load(
     gpu: GpuDevice,
-    source: RowStore,
+    layer: PackedSource,
     { signal, loaded, split, pages = PAGES }: LoadOptions = {},
   ): Promise<ResidentStore> {
-    const { encoding, rows } = source;
+    const { encoding, rows } = layer;
     const table = await GpuTable.allocate(gpu, encoding, 0, rows, split);
     try {
-      const read = async ([first, count]: readonly [number, number]) => {
-        const records = new Uint8Array(count * encoding.recordBytes);
-        const ids = Float64Array.from({ length: count }, (_, i) => first + i);
-        await source.readRecords(ids, records);
-        return { first, count, records };
-      };
-      const pieces = runs(rows, Math.max(1, Math.floor(LOAD_BYTES / encoding.recordBytes)));
-      for await (const { first, count, records } of inOrder(pieces, read, signal)) {
-        table.write(gpu, first, records);
-        // Until it has gone to the GPU, a piece takes host memory once more.
-        await gpu.finish();
+      let [next, waiting, last] = [0, 0, Promise.resolve()];
+      for await (const records of packedRows(layer, [[0, rows]], signal)) {
+        table.write(gpu, next, records);
+        const count = records.length / encoding.recordBytes;
+        next += count;
         loaded?.(count);
+        waiting += records.length;
+        if (waiting < LOAD_BYTES) continue;
+        // What has not gone to the GPU takes host memory once more.
+        await last;
+        last = gpu.finish();
+        waiting = 0;
       }
+      await last;
+      await gpu.finish();
       return new ResidentStore(gpu, table, pages, await gpu.upload(Uint32Array.of(0), "column"));
     } catch (error) {
       table.destroy();
@@ -164,9 +166,4 @@ export class ResidentStore implements RowStore {
     this.#column.destroy();
     for (const { lookup } of this.#sorted.splice(0)) lookup.destroy();
   }
-}
-
-/** [first, count] of pieces of at most `most` rows. */
-function* runs(rows: number, most: number): Generator<readonly [first: number, count: number]> {
-  for (let first = 0; first < rows; first += most) yield [first, Math.min(most, rows - first)];
 }

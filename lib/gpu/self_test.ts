@@ -72,20 +72,26 @@ const TESTS: Readonly<Record<string, Test>> = {
     return at < 0 ? undefined : `value ${at} is ${found[at]}, on the CPU ${wanted[at]}`;
   },
   async project(gpu, cpu, random) {
-    const weights: ProjectionWeights = {
-      outFeatures: 160,
-      inFeatures: 512,
-      codes: Uint8Array.from({ length: 160 * 512 }, () => random(256)).map((code) =>
-        (code & 0x7f) === 0x7f ? 0 : code
-      ),
-      scales: Uint8Array.from({ length: 5 * 16 }, () => 115 + random(10)),
-      block: [32, 32],
-    };
-    for (const tokens of [1, 70]) {
-      const rows = Uint16Array.from({ length: tokens * 512 }, () => ordinary(random));
-      const wanted = await cpu.project(weights, rows, tokens);
-      const differs = farApart(await gpu.project(weights, rows, tokens), wanted);
-      if (differs) return `${tokens} tokens, ${differs}`;
+    // Sizes of whole vectors, and odd ones, whose rows have to be moved.
+    for (const [outFeatures, inFeatures] of [[160, 512], [35, 40]]) {
+      const weights: ProjectionWeights = {
+        outFeatures,
+        inFeatures,
+        codes: Uint8Array.from({ length: outFeatures * inFeatures }, () => random(256)).map((
+          code,
+        ) => (code & 0x7f) === 0x7f ? 0 : code),
+        scales: Uint8Array.from(
+          { length: Math.ceil(outFeatures / 32) * Math.ceil(inFeatures / 32) },
+          () => 115 + random(10),
+        ),
+        block: [32, 32],
+      };
+      for (const tokens of [1, 70]) {
+        const rows = Uint16Array.from({ length: tokens * inFeatures }, () => ordinary(random));
+        const wanted = await cpu.project(weights, rows, tokens);
+        const differs = farApart(await gpu.project(weights, rows, tokens), wanted);
+        if (differs) return `${tokens} tokens, ${outFeatures} × ${inFeatures}, ${differs}`;
+      }
     }
     return undefined;
   },

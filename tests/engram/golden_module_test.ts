@@ -31,8 +31,8 @@ async function checkGolden(opened: OpenedKernels, note: string): Promise<void> {
     const { config, layers } = checkpoint;
     const layout = buildLayout(config, 98627);
     const loaded = await Promise.all(layers.map(async (layer) => {
-      const file = fileStore(layer);
-      return await loadLayer(layer, config, await opened.keep?.(file) ?? file);
+      const store = await opened.keep?.(layer) ?? fileStore(layer);
+      return await loadLayer(layer, config, store);
     }));
     const runner = await opened.runner(layout, map[config.padTokenId], loaded);
     assert.equal(runner.note, note);

@@ -2,23 +2,24 @@ import assert from "node:assert/strict";
 import { EngramError } from "../../lib/errors.ts";
 import { requestDevice } from "../../lib/gpu/request_device.ts";
 import { ResidentStore } from "../../lib/gpu/resident_store.ts";
-import { memoryStore } from "../../lib/table/memory_store.ts";
+import { fileStore } from "../../lib/table/file_store.ts";
 import { rowEncoding } from "../../lib/table/row_encoding.ts";
 import { CpuKernels } from "../../lib/engram/cpu_kernels.ts";
 import { lookUpRows } from "../../lib/engram/look_up_rows.ts";
 import { assertSameBits } from "../kernels/bf16_oracle.ts";
 import { Random } from "../kernels/random.ts";
+import { storedLayer } from "../table/stored_layer.ts";
 import { hasGpu } from "./open_gpu.ts";
 
 const ignore = !(await hasGpu());
 
 const ROWS = 300;
 
-function randomStore(random: Random, kind: Parameters<typeof rowEncoding>[0], headDim: number) {
+function randomLayer(random: Random, kind: Parameters<typeof rowEncoding>[0], headDim: number) {
   const encoding = rowEncoding(kind, headDim);
   const codes = random.bytes(ROWS * encoding.codeBytes);
   const scales = random.bytes(ROWS * encoding.scaleBytes);
-  return memoryStore({ encoding, codes, scales });
+  return storedLayer(encoding, codes, scales);
 }
 
 Deno.test({
@@ -36,11 +37,12 @@ Deno.test({
         5,
       ], ["f32", 7]] as const
     ) {
-      const source = randomStore(random, kind, headDim);
+      const layer = randomLayer(random, kind, headDim);
+      const source = fileStore(layer);
       for (const split of [undefined, { chunkRows: 37, chunksPerDispatch: 3 }]) {
         for (const page of pages) {
           let loaded = 0;
-          const store = await ResidentStore.load(gpu, source, {
+          const store = await ResidentStore.load(gpu, layer, {
             loaded: (rows) => loaded += rows,
             ...(split && { split }),
             ...(page && { pages: page }),
@@ -73,8 +75,8 @@ Deno.test({
   ignore,
   async fn() {
     const gpu = await requestDevice();
-    const source = randomStore(new Random(1), "fp8", 8);
-    const store = await ResidentStore.load(gpu, source);
+    const layer = randomLayer(new Random(1), "fp8", 8);
+    const store = await ResidentStore.load(gpu, layer);
     for (const bad of [-1, ROWS, 2 ** 32 + 1, 0.5, NaN]) {
       await assert.rejects(
         store.decodeRows(Float64Array.of(3, bad), new Uint16Array(16)),
@@ -86,7 +88,7 @@ Deno.test({
       /read 1 rows: found room for 7 values, wanted 8/,
     );
     await assert.rejects(
-      ResidentStore.load(gpu, source, { signal: AbortSignal.abort() }),
+      ResidentStore.load(gpu, layer, { signal: AbortSignal.abort() }),
       (error) => error instanceof EngramError && error.kind === "interrupted",
     );
     store.close();

@@ -4,6 +4,7 @@ import type {
   RunnerLayer,
   RunnerLayerOutput,
 } from "../../lib/engram/engram_runner.ts";
+import { inOrder } from "../../lib/engram/in_order.ts";
 import { KernelRows } from "../../lib/engram/kernel_rows.ts";
 import { KernelRunner } from "../../lib/engram/kernel_runner.ts";
 import { wholeRows } from "../../lib/engram/layer_rows.ts";
@@ -13,11 +14,13 @@ import { GpuRows } from "../../lib/gpu/gpu_rows.ts";
 import { GpuRunner } from "../../lib/gpu/gpu_runner.ts";
 import { findAdapter, WANTED_LIMITS } from "../../lib/gpu/request_device.ts";
 import { ResidentStore } from "../../lib/gpu/resident_store.ts";
+import { fileStore } from "../../lib/table/file_store.ts";
 import { memoryStore } from "../../lib/table/memory_store.ts";
 import type { RowStore } from "../../lib/table/row_store.ts";
 import { type ModelSizes, SyntheticModel } from "../engram/synthetic_model.ts";
 import { randomBf16 } from "../kernels/bf16_oracle.ts";
 import { Random } from "../kernels/random.ts";
+import { storedLayer } from "../table/stored_layer.ts";
 import { hasGpu } from "./open_gpu.ts";
 
 const ignore = !(await hasGpu());
@@ -85,8 +88,10 @@ function randomInput(random: Random, model: SyntheticModel, tokens: number): Run
 async function layersOf(model: SyntheticModel, gpu: GpuDevice, resident: readonly number[]) {
   const layers: RunnerLayer[] = [];
   for (const [i, { encoding, codes, scales, weights, gate }] of model.layers.entries()) {
-    const source = memoryStore({ encoding, codes, scales });
-    const store: RowStore = resident.includes(i) ? await ResidentStore.load(gpu, source) : source;
+    const stored = storedLayer(encoding, codes, scales);
+    const store: RowStore = resident.includes(i)
+      ? await ResidentStore.load(gpu, stored)
+      : fileStore(stored);
     layers.push({ store, projection: weights, gate });
   }
   return layers;
@@ -206,6 +211,39 @@ Deno.test({
     await assert.rejects(runner.run(input), /broken/);
     broken = false;
     assert.deepEqual(await runner.run(input), wanted);
+    for (const opened of [runner, ...layers.map(({ store }) => store)]) opened.close();
+    gpu.close();
+  },
+});
+
+Deno.test({
+  name: "rows of the next batch are read while this one is under way",
+  ignore,
+  async fn() {
+    const gpu = await openDevice();
+    const model = new SyntheticModel(SIZES, 3);
+    const happened: string[] = [];
+    const layers = (await layersOf(model, gpu, [1])).map((layer, i): RunnerLayer => {
+      if (i !== 0) return layer;
+      const { encoding, rows } = layer.store;
+      const store: RowStore = {
+        ...{ encoding, rows, place: "test", close() {} },
+        async readRecords(ids, out) {
+          happened.push("read");
+          await layer.store.readRecords(ids, out);
+        },
+      };
+      return { ...layer, store };
+    });
+    const runner = await GpuRunner.create(gpu, model.layout, PAD, layers);
+    const inputs = [1, 2, 3, 4].map(() => randomInput(new Random(1), model, 20));
+    const run = async (input: RunnerInput) => {
+      await runner.run(input);
+      happened.push("done");
+    };
+    for await (const _ of inOrder(inputs, run));
+    assert.deepEqual(happened.slice(0, 2), ["read", "read"]);
+    assert.deepEqual(happened.toSorted(), [...Array(4).fill("done"), ...Array(4).fill("read")]);
     for (const opened of [runner, ...layers.map(({ store }) => store)]) opened.close();
     gpu.close();
   },

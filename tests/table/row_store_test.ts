@@ -14,6 +14,7 @@ import type { Split } from "../../lib/gpu/gpu_table.ts";
 import { requestDevice } from "../../lib/gpu/request_device.ts";
 import { ResidentStore } from "../../lib/gpu/resident_store.ts";
 import { hasGpu } from "../gpu/open_gpu.ts";
+import { storedLayer } from "./stored_layer.ts";
 import type { Tensor } from "../../lib/safetensors/tensor.ts";
 
 const ROWS = 1000;
@@ -154,8 +155,8 @@ const STORES: Record<string, () => Opened | Promise<Opened>> = {
 
 async function onGpu(split?: Split): Promise<Opened> {
   const gpu = await requestDevice();
-  const source = twoParts(new Counting(codes), new Counting(scales));
-  const store = await ResidentStore.load(gpu, source, split && { split });
+  const layer = storedLayer(encoding, codes, scales);
+  const store = await ResidentStore.load(gpu, layer, split && { split });
   return { store, close: () => gpu.close() };
 }
 
