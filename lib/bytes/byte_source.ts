@@ -1,3 +1,5 @@
+import type { MemoryWindows } from "./memory_windows.ts";
+
 /** A piece to be read: `into` is filled from byte `offset` on. */
 export interface ReadRange {
   /** First byte in the source. */
@@ -34,6 +36,8 @@ export interface ByteSource {
 
 /** A source that can also be read without awaiting: a file or memory, much faster for single rows. */
 export interface SyncByteSource extends ByteSource {
+  /** Where the bytes lie in memory, for sources that do not have to be read. */
+  readonly memory?: MemoryWindows;
   /** Like {@linkcode ByteSource.read}, at once. */
   readSync(into: Uint8Array, offset: number): void;
 }

@@ -3,6 +3,7 @@ import { EngramError } from "../errors.ts";
 import type { SyncByteSource } from "./byte_source.ts";
 import { checkRange } from "./check_range.ts";
 import { fileError } from "./file_error.ts";
+import { copyAcross, type MemoryWindows } from "./memory_windows.ts";
 
 /** Pieces a mapping is looked at in: typed arrays over more than 4 GiB are not to be had everywhere. */
 const WINDOW = 2 ** 30;
@@ -20,7 +21,7 @@ const SYMBOLS = {
 
 /**
  * Opens a file as a memory map: reads are copies from the page cache without a system call, about
- * four times as fast as {@linkcode openFile}'s. Needs `--allow-ffi`, on Linux or macOS.
+ * many times as fast as {@linkcode openFile}'s. Needs `--allow-ffi`, on Linux or macOS.
  *
  * A file that is shortened while it is mapped cannot be read safely by any program; its size is
  * looked at by {@linkcode ByteSource.checkUnchanged}, before and after a batch of rows, but a file
@@ -77,7 +78,7 @@ function unavailable(path: string, found: string): EngramError {
 }
 
 class MappedSource implements SyncByteSource {
-  readonly #windows: Uint8Array[] = [];
+  readonly #memory: MemoryWindows;
 
   constructor(
     readonly name: string,
@@ -87,11 +88,13 @@ class MappedSource implements SyncByteSource {
     readonly map: Deno.PointerObject | null,
     readonly libc: Libc,
   ) {
+    const windows: Uint8Array[] = [];
     for (let at = 0; map && at < size; at += WINDOW) {
       const length = Math.min(WINDOW, size - at);
       const view = Deno.UnsafePointerView.getArrayBuffer(map, length, at);
-      this.#windows.push(new Uint8Array(view));
+      windows.push(new Uint8Array(view));
     }
+    this.#memory = { windows, windowBytes: WINDOW };
   }
 
   #closed = false;
@@ -101,17 +104,15 @@ class MappedSource implements SyncByteSource {
     this.readSync(into, offset);
   }
 
-  readSync(into: Uint8Array, offset: number): void {
+  get memory(): MemoryWindows {
     if (this.#closed) throw new EngramError("usage", `Cannot read \`${this.name}\`: it is closed`);
+    return this.#memory;
+  }
+
+  readSync(into: Uint8Array, offset: number): void {
+    const { memory } = this;
     checkRange(this.name, this.size, offset, into.length);
-    for (let done = 0; done < into.length;) {
-      const at = offset + done;
-      const window = this.#windows[Math.floor(at / WINDOW)];
-      const from = at % WINDOW;
-      const piece = window.subarray(from, Math.min(WINDOW, from + into.length - done));
-      into.set(piece, done);
-      done += piece.length;
-    }
+    copyAcross(memory, offset, into);
   }
 
   checkUnchanged(): void {
@@ -127,7 +128,6 @@ class MappedSource implements SyncByteSource {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#windows.length = 0;
     if (this.map) this.libc.symbols.munmap(this.map, BigInt(this.size));
     closeSync(this.file);
     this.libc.close();

@@ -16,6 +16,7 @@ import { checkRange } from "./check_range.ts";
  */
 export function memorySource(bytes: Uint8Array, name = "(memory)"): SyncByteSource {
   let closed = false;
+  const memory = { windows: [bytes], windowBytes: bytes.length };
   const readSync = (into: Uint8Array, offset: number): void => {
     if (closed) throw new EngramError("usage", `Cannot read \`${name}\`: it is closed`);
     checkRange(name, bytes.length, offset, into.length);
@@ -24,6 +25,10 @@ export function memorySource(bytes: Uint8Array, name = "(memory)"): SyncByteSour
   return {
     name,
     size: bytes.length,
+    get memory() {
+      if (closed) throw new EngramError("usage", `Cannot read \`${name}\`: it is closed`);
+      return memory;
+    },
     readSync,
     // deno-lint-ignore require-await -- a throw has to become a rejection
     read: async (into, offset) => readSync(into, offset),

@@ -2,6 +2,8 @@ import { SIMD_WASM } from "./simd_wasm.ts";
 
 /** The kernels; addresses are bytes in the memory they were opened with. See `assembly/`. */
 export interface SimdKernels {
+  /** fp8 records to bf16 bits: see `assembly/decode_fp8.ts`. */
+  decodeFp8(records: number, rows: number, headDim: number, out: number): void;
   /** Flags of rows: see `assembly/scan_rows.ts`. */
   lookAtRows(
     at: number,

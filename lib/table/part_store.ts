@@ -1,8 +1,10 @@
 import { type ByteSource, isSyncSource } from "../bytes/byte_source.ts";
 import { EngramError } from "../errors.ts";
+import { checkRoom } from "./check_rows.ts";
 import { PartReader } from "./part_reader.ts";
 import { MAX_PLANNED, planRows } from "./row_plan.ts";
 import type { RowEncoding, RowStore } from "./row_store.ts";
+import { type WindowPart, WindowStore } from "./window_store.ts";
 
 /** One part of every record: row r's lies at `offset + r * bytes` of `source`. */
 export interface RecordPart {
@@ -53,7 +55,15 @@ export function partStore(
       );
     }
   }
-  return new PartStore(encoding, rows, place, parts, close ?? (() => {}));
+  const kept = parts.filter(({ bytes }) => bytes > 0);
+  const closeAll = close ?? (() => {});
+  return kept.every(isInMemory)
+    ? new WindowStore(encoding, rows, place, kept, closeAll)
+    : new PartStore(encoding, rows, place, kept, closeAll);
+}
+
+function isInMemory(part: RecordPart): part is RecordPart & WindowPart {
+  return isSyncSource(part.source) && part.source.memory !== undefined;
 }
 
 class PartStore implements RowStore {
@@ -67,13 +77,7 @@ class PartStore implements RowStore {
 
   async readRecords(ids: Int32Array | Float64Array, out: Uint8Array): Promise<void> {
     const { recordBytes } = this.encoding;
-    if (out.length !== ids.length * recordBytes) {
-      throw new EngramError(
-        "usage",
-        `Cannot read ${ids.length} rows: found room for ${out.length} bytes, ` +
-          `wanted ${ids.length * recordBytes}`,
-      );
-    }
+    checkRoom(ids.length, out.length, ids.length * recordBytes, "bytes");
     for (let first = 0; first < ids.length; first += MAX_PLANNED) {
       const end = Math.min(first + MAX_PLANNED, ids.length);
       await this.#read(
@@ -89,7 +93,6 @@ class PartStore implements RowStore {
     const { sorted, places } = planRows(ids, this.rows, first);
     let at = 0;
     for (const part of this.parts) {
-      if (part.bytes === 0) continue;
       const { source, offset, bytes } = part;
       const reader = new PartReader(sorted, places, out, { recordBytes, at, offset, bytes });
       if (isSyncSource(source)) reader.readSync(source);

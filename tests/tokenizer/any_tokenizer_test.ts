@@ -313,7 +313,10 @@ Deno.test("the JavaScript library gives the reference's ids for any tokenizer it
         return;
       }
       const [ids] = await encoder.encodeBatch([text]);
-      assert.deepEqual(Array.from(ids), Array.from(await tokenizer.encode(text, { specialTokens: false })));
+      assert.deepEqual(
+        Array.from(ids),
+        Array.from(await tokenizer.encode(text, { specialTokens: false })),
+      );
     }),
     { numRuns: runs },
   );

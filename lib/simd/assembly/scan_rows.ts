@@ -67,8 +67,6 @@ export function countBytes(
   }
 }
 
-// @ts-ignore: decorators of functions are AssemblyScript's
-@inline
 function count(counts: usize, value: u32): void {
   const place = counts + (<usize> value << 2);
   store<u32>(place, load<u32>(place) + 1);
