@@ -10,7 +10,7 @@ export interface DistinctRows {
 
 /** The different rows among `ids`, which are integers from 0 below 2^53. */
 export function distinctRows(ids: Int32Array | Float64Array): DistinctRows {
-  const index = new RowIndex();
+  const index = new RowIndex(ids.length);
   const rows = new Float64Array(ids.length);
   const places = new Int32Array(ids.length);
   for (let i = 0; i < ids.length; i++) {

@@ -5,7 +5,7 @@ import { openFile } from "../../lib/bytes/file_source.ts";
 import { memorySource } from "../../lib/bytes/memory_source.ts";
 import { fileStore } from "../../lib/table/file_store.ts";
 import { mappedStore } from "../../lib/table/mapped_store.ts";
-import { memoryStore } from "../../lib/table/memory_store.ts";
+import { loadTable, memoryStore } from "../../lib/table/memory_store.ts";
 import { partStore } from "../../lib/table/part_store.ts";
 import { rowEncoding } from "../../lib/table/row_encoding.ts";
 import { spreadStore } from "../../lib/table/spread_store.ts";
@@ -123,6 +123,17 @@ const STORES: Record<string, () => Opened | Promise<Opened>> = {
     const scale = tensorOf(source, 4 + codes.length, [ROWS, scaleBytes]);
     const store = fileStore(layerOf(weight, scale));
     return { store, close: () => source.close() };
+  },
+  "host memory, loaded from a file": async () => {
+    const source = openFile(`${folder}/two`);
+    const weight = tensorOf(source, 3, [ROWS, codeBytes]);
+    const scale = tensorOf(source, 4 + codes.length, [ROWS, scaleBytes]);
+    let loaded = 0;
+    const store = await loadTable(layerOf(weight, scale), { loaded: (bytes) => loaded += bytes });
+    assert.equal(loaded, records.length);
+    // Nothing more is read of it.
+    source.close();
+    return { store, close() {} };
   },
   "a packed file": () => {
     const source = openFile(`${folder}/packed`);
