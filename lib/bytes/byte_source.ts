@@ -34,12 +34,26 @@ export interface ByteSource {
   close(): void;
 }
 
+/** Pieces of a source, all of one length, and where they go. */
+export interface Pieces {
+  /** First byte of each piece in the source. */
+  readonly offsets: Float64Array;
+  /** Where each begins in what is filled. */
+  readonly places: Float64Array;
+  /** How many there are: both arrays may be longer. */
+  readonly count: number;
+  /** Bytes of each. */
+  readonly bytes: number;
+}
+
 /** A source that can also be read without awaiting: a file or memory, much faster for single rows. */
 export interface SyncByteSource extends ByteSource {
   /** Where the bytes lie in memory, for sources that do not have to be read. */
   readonly memory?: MemoryWindows;
   /** Like {@linkcode ByteSource.read}, at once. */
   readSync(into: Uint8Array, offset: number): void;
+  /** Fills many pieces of `into`, sooner than one by one. */
+  readPieces?(into: Uint8Array, pieces: Pieces): void;
 }
 
 /** Whether `source` can be read without awaiting. */

@@ -1,19 +1,20 @@
 import { EngramError } from "../errors.ts";
 
 /**
- * Checks that every one of `ids` is a row of a table of `rows` rows.
+ * Checks that every one of `ids` is a row of a table of `rows` rows; `first` is the index of the
+ * first among those asked for.
  *
  * @throws an {@linkcode EngramError} that names the index of the first that is not.
  */
-export function checkRows(ids: Int32Array | Float64Array, rows: number): void {
+export function checkRows(ids: Int32Array | Float64Array, rows: number, first = 0): void {
   for (let i = 0; i < ids.length; i++) {
     const id = ids[i];
-    if (!(id >= 0 && id < rows) || id % 1 !== 0) badRow(id, i, rows);
+    if (!(id >= 0 && id < rows) || id % 1 !== 0) badRow(id, first + i, rows);
   }
 }
 
 /** Says which of the ids asked for is no row. */
-export function badRow(id: number, index: number, rows: number): never {
+function badRow(id: number, index: number, rows: number): never {
   throw new EngramError(
     "usage",
     `Cannot read rows: row number ${index} is ${id}, wanted an integer from 0 to ${rows - 1}`,

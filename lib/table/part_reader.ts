@@ -37,15 +37,14 @@ export class PartReader {
   /** Reads the slots [first, last) of the plan, which are whole runs, at once. */
   readSync(source: SyncByteSource, first = 0, last: number = this.sorted.length): void {
     const { sorted, places, out, place: { recordBytes, at, offset, bytes } } = this;
+    const single = new SingleRows(source, out, bytes, last - first);
     for (let from = first; from < last;) {
       const end = this.#runEnd(from);
       const span = sorted[end - 1] - sorted[from] + 1;
       if (span === 1) {
         const to = places[from] * recordBytes + at;
-        source.readSync(out.subarray(to, to + bytes), offset + sorted[from] * bytes);
-        for (let i = from + 1; i < end; i++) {
-          out.copyWithin(places[i] * recordBytes + at, to, to + bytes);
-        }
+        single.add(offset + sorted[from] * bytes, to);
+        for (let i = from + 1; i < end; i++) single.repeat(to, places[i] * recordBytes + at);
       } else {
         const run = this.#room(span * bytes);
         source.readSync(run, offset + sorted[from] * bytes);
@@ -53,6 +52,7 @@ export class PartReader {
       }
       from = end;
     }
+    single.flush();
   }
 
   /** Reads all slots, many runs at a time. */
@@ -92,5 +92,57 @@ export class PartReader {
       const begin = (sorted[i] - sorted[from]) * bytes;
       out.set(run.subarray(begin, begin + bytes), places[i] * recordBytes + at);
     }
+  }
+}
+
+/** Rows read together. */
+const TOGETHER = 512;
+
+/** Rows without neighbours: gathered, where the source reads many sooner than one by one. */
+class SingleRows {
+  readonly #offsets: Float64Array;
+  readonly #places: Float64Array;
+  #count = 0;
+  /** Where rows go once more: from and to in turn. */
+  #repeats: number[] = [];
+
+  constructor(
+    readonly source: SyncByteSource,
+    readonly out: Uint8Array,
+    readonly bytes: number,
+    most: number,
+  ) {
+    const room = source.readPieces ? Math.min(TOGETHER, most) : 1;
+    this.#offsets = new Float64Array(room);
+    this.#places = new Float64Array(room);
+  }
+
+  /** Reads the row at byte `offset` to byte `to` of the result, now or with others. */
+  add(offset: number, to: number): void {
+    if (this.#count === this.#offsets.length) this.flush();
+    this.#offsets[this.#count] = offset;
+    this.#places[this.#count++] = to;
+    if (!this.source.readPieces) this.flush();
+  }
+
+  /** Copies a row that was added, and goes to byte `from`, to byte `to` as well. */
+  repeat(from: number, to: number): void {
+    this.#repeats.push(from, to);
+  }
+
+  /** Reads and copies all that is left. */
+  flush(): void {
+    const { source, out, bytes } = this;
+    const [offsets, places, count] = [this.#offsets, this.#places, this.#count];
+    if (source.readPieces) source.readPieces(out, { offsets, places, count, bytes });
+    else if (count > 0) {
+      source.readSync(out.subarray(places[0], places[0] + bytes), offsets[0]);
+    }
+    for (let i = 0; i < this.#repeats.length; i += 2) {
+      const [from, to] = [this.#repeats[i], this.#repeats[i + 1]];
+      out.copyWithin(to, from, from + bytes);
+    }
+    this.#count = 0;
+    this.#repeats = [];
   }
 }

@@ -1,6 +1,6 @@
 import { type ByteSource, isSyncSource } from "../bytes/byte_source.ts";
 import { EngramError } from "../errors.ts";
-import { checkRoom } from "./check_rows.ts";
+import { checkRoom, checkRows } from "./check_rows.ts";
 import { PartReader } from "./part_reader.ts";
 import { MAX_PLANNED, planRows } from "./row_plan.ts";
 import type { RowEncoding, RowStore } from "./row_store.ts";
@@ -78,6 +78,7 @@ class PartStore implements RowStore {
   async readRecords(ids: Int32Array | Float64Array, out: Uint8Array): Promise<void> {
     const { recordBytes } = this.encoding;
     checkRoom(ids.length, out.length, ids.length * recordBytes, "bytes");
+    if (ids.length === 1) return await this.#readOne(ids, out);
     for (let first = 0; first < ids.length; first += MAX_PLANNED) {
       const end = Math.min(first + MAX_PLANNED, ids.length);
       await this.#read(
@@ -85,6 +86,17 @@ class PartStore implements RowStore {
         out.subarray(first * recordBytes, end * recordBytes),
         first,
       );
+    }
+  }
+
+  /** A single row: nothing to plan. */
+  async #readOne(ids: Int32Array | Float64Array, out: Uint8Array): Promise<void> {
+    checkRows(ids, this.rows);
+    let at = 0;
+    for (const { source, offset, bytes } of this.parts) {
+      const into = out.subarray(at, at += bytes);
+      if (isSyncSource(source)) source.readSync(into, offset + ids[0] * bytes);
+      else await source.read(into, offset + ids[0] * bytes);
     }
   }
 

@@ -20,7 +20,7 @@ export interface RowStore {
   readRecords(ids: Int32Array | Float64Array, out: Uint8Array): Promise<void>;
   /**
    * The rows of `ids` decoded to bf16, [ids.length, headDim], where the store has them decoded sooner
-   * than their records: on the GPU. Ids are checked as by {@linkcode readRecords}.
+   * than their records: on the GPU, or where they lie in memory. Ids are checked as by {@linkcode readRecords}.
    */
   decodeRows?(ids: Int32Array | Float64Array, out: Uint16Array): Promise<void>;
   /** Releases what the store holds; closing twice is fine. */
