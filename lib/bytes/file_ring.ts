@@ -98,7 +98,7 @@ export class FileRing {
    */
   read(into: Uint8Array, { offsets, places, count, bytes }: Pieces): number[] {
     const failed: number[] = [];
-    const base = Number(Deno.UnsafePointer.value(Deno.UnsafePointer.of(into as BufferSource)));
+    const base = addressOf(into);
     for (let first = 0; first < count; first += ENTRIES) {
       const end = Math.min(first + ENTRIES, count);
       this.#submit(base, offsets, places, bytes, first, end);
@@ -205,6 +205,12 @@ function openRing(libc: Libc, file: number): FileRing | null {
 function closeRing(libc: Libc, ring: number, mappings: readonly Mapping[]): void {
   for (const { at, bytes } of mappings) libc.symbols.munmap(at, BigInt(bytes));
   libc.symbols.close(ring);
+}
+
+/** Asking for the buffer brings small arrays out of the engine's heap, where they would be moved about. */
+function addressOf({ buffer, byteOffset }: Uint8Array): number {
+  const whole = new Uint8Array(buffer) as BufferSource;
+  return Number(Deno.UnsafePointer.value(Deno.UnsafePointer.of(whole))) + byteOffset;
 }
 
 function wordsOf({ at, bytes }: Mapping): Uint32Array<ArrayBuffer> {

@@ -15,8 +15,8 @@ const FEW_PIECES = 16;
 const NO_RING = "none";
 
 /**
- * Opens a file for reads by position. `node:fs` is the fastest way in: 1.4 µs for a row from the
- * page cache. A file that is shortened or rewritten while open is an error at the next read or
+ * Opens a file for reads by position: 1.0 µs for a row from the page cache, 0.6 µs for each of many
+ * with `--allow-ffi` on Linux (see {@linkcode SyncByteSource.readPieces}). A file that is shortened or rewritten while open is an error at the next read or
  * check; one that is replaced by another keeps giving its old bytes.
  */
 export function openFile(path: string): SyncByteSource {
@@ -81,7 +81,10 @@ class FileSource implements SyncByteSource {
 
   readPieces(into: Uint8Array, { offsets, places, count, bytes }: Pieces): void {
     const file = this.#open();
-    for (let i = 0; i < count; i++) checkRange(this.name, this.size, offsets[i], bytes);
+    for (let i = 0; i < count; i++) {
+      checkRange(this.name, this.size, offsets[i], bytes);
+      checkRange("(memory)", into.length, places[i], bytes);
+    }
     // Made at the first use: most files are read in long pieces only.
     const ring = count < FEW_PIECES ? null : this.#ring ??= FileRing.open(file) ?? NO_RING;
     const left = ring instanceof FileRing

@@ -56,6 +56,17 @@ Deno.test(
 );
 
 Deno.test(
+  "a ring reads into arrays as small as the engine keeps in its own heap",
+  withRing((ring) => {
+    const offsets = Float64Array.from({ length: 40 }, (_, i) => i * 7);
+    const places = offsets.map((_, i) => i);
+    const small = new Uint8Array(40);
+    deepEqual(ring.read(small, { offsets, places, count: 40, bytes: 1 }), []);
+    deepEqual(small, Uint8Array.from(offsets, (offset) => BYTES[offset]));
+  }),
+);
+
+Deno.test(
   "a ring says which pieces the file does not hold",
   withRing((ring) => {
     const offsets = Float64Array.of(0, SIZE - PIECE + 1, 5, SIZE, SIZE - PIECE, 2 ** 40);
@@ -96,6 +107,13 @@ for (const ffi of [true, false]) {
           kind: "unavailable",
           message: /ended at byte 150000/,
         });
+        for (const place of [-1, 0.5, NaN, cut.wanted.length - PIECE + 1]) {
+          const beside = { ...cut.asked, offsets: new Float64Array(20) };
+          beside.places[19] = place;
+          throws(() => source.readPieces!(new Uint8Array(cut.wanted.length), beside), {
+            message: /\(memory\)/,
+          });
+        }
         source.close();
         throws(() => source.readPieces!(new Uint8Array(1), pieces(0, () => 0).asked), {
           message: /closed/,
