@@ -9,6 +9,7 @@ import { lookUpRows } from "../../lib/engram/look_up_rows.ts";
 import { assertSameBits } from "../kernels/bf16_oracle.ts";
 import { Random } from "../kernels/random.ts";
 import { storedLayer } from "../table/stored_layer.ts";
+import { assertSame } from "./assert_same.ts";
 import { hasGpu } from "./open_gpu.ts";
 
 const ignore = !(await hasGpu());
@@ -60,7 +61,7 @@ Deno.test({
             const [found, wanted] = [store, source].map(() => new Uint8Array(count * recordBytes));
             await store.readRecords(ids, found);
             await source.readRecords(ids, wanted);
-            assert.deepEqual(found, wanted, what);
+            assertSame(found, wanted, what);
           }
           store.close();
         }

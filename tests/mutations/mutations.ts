@@ -124,4 +124,18 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: "this.#half = undefined;",
     tests: ["tests/layout"],
   },
+  {
+    name: "each layer on the GPU looking up by the first one's row numbers",
+    file: "lib/gpu/resident_rows.ts",
+    find: "(_, column) => first + column",
+    replace: "(_, column) => column",
+    tests: ["tests/gpu/runner_test.ts"],
+  },
+  {
+    name: "every piece of a batch getting the rows of the first",
+    file: "lib/gpu/gathered_rows.ts",
+    find: "subarray(first * columns, (first + count) * columns)",
+    replace: "subarray(0, count * columns)",
+    tests: ["tests/gpu/runner_test.ts"],
+  },
 ];
