@@ -18,7 +18,8 @@
 
 export { EngramError, type EngramErrorOptions, type ErrorKind } from "./errors.ts";
 export { blobSource } from "./bytes/blob_source.ts";
-export type { ByteSource, ReadRange, SyncByteSource } from "./bytes/byte_source.ts";
+export type { ByteSource, Pieces, ReadRange, SyncByteSource } from "./bytes/byte_source.ts";
+export type { MemoryWindows } from "./bytes/memory_windows.ts";
 export { memorySource } from "./bytes/memory_source.ts";
 export { type Dtype, DTYPE_BITS } from "./safetensors/dtype.ts";
 export { readTensor } from "./safetensors/read_tensor.ts";

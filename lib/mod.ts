@@ -31,6 +31,7 @@
 export * from "./errors.ts";
 
 export * from "./bytes/byte_source.ts";
+export type { MemoryWindows } from "./bytes/memory_windows.ts";
 export { openFile } from "./bytes/file_source.ts";
 export { mapFile } from "./bytes/mapped_source.ts";
 export { memorySource } from "./bytes/memory_source.ts";
