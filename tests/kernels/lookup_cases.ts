@@ -81,6 +81,22 @@ export const lookupCases: Cases = async (kernels, step) => {
     });
   }
 
+  await step("whole records of every encoding decoded, none, one and many", async () => {
+    for (const [kind, headDim] of [["fp8", 64], ["fp8", 33], ["int8", 48], ["f16", 5]] as const) {
+      const table = randomTable(new Random(headDim), kind, headDim, 20_000, 0);
+      const records = recordsOf(table);
+      for (const rows of [0, 1, 20_000]) {
+        const ids = Int32Array.from({ length: rows }, (_, row) => row);
+        const some = records.subarray(0, rows * table.encoding.recordBytes);
+        const wanted = kind === "fp8"
+          ? fp8Rows(table, ids, 1, [0], golden)
+          : [...ids].flatMap((id) => plainRow(table, id));
+        const found = await kernels.decode(table.encoding, some);
+        assertSameBits(found, wanted, `${rows} rows of ${kind}`);
+      }
+    }
+  });
+
   await step("zero tokens, one token, 100,000 tokens", async () => {
     const random = new Random(11);
     const table = randomTable(random, "fp8", 32, 1000, 0);
@@ -110,6 +126,18 @@ function randomTable(
     new Float32Array(scales.buffer).forEach((_, i, all) => all[i] = random.normal() * 1e-2);
   }
   return { encoding, codes, scales, rowStart, rows };
+}
+
+/** Its records, codes and then scales. */
+function recordsOf({ encoding, codes, scales, rows }: KernelTable): Uint8Array {
+  const { codeBytes, scaleBytes, recordBytes } = encoding;
+  const records = new Uint8Array(rows * recordBytes);
+  for (let row = 0; row < rows; row++) {
+    records.set(codes.subarray(row * codeBytes, (row + 1) * codeBytes), row * recordBytes);
+    const own = scales.subarray(row * scaleBytes, (row + 1) * scaleBytes);
+    records.set(own, row * recordBytes + codeBytes);
+  }
+  return records;
 }
 
 function fp8Rows(
