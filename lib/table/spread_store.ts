@@ -19,6 +19,9 @@ const LEAST_ROWS = 16_384;
 /** Slots handed to a thread at once: small enough that all end together. */
 const TASK_SLOTS = 4096;
 
+/** Memory kept for the next batch: new pages cost a good part of what reading by threads gains. */
+const MOST_KEPT = 2 ** 27;
+
 /**
  * The rows of a checkpoint's own local files, read by several threads where many are asked for: a
  * disk answers many reads at once much faster than one after another. The threads start with the
@@ -37,6 +40,7 @@ class SpreadStore implements RowStore {
   readonly #unchanged: () => void;
   readonly #options: SpreadOptions;
   readonly #workers: Worker[] = [];
+  #kept = new SharedArrayBuffer(0);
   /** Settled when the batch asked for last is read. */
   #turn: Promise<void> = Promise.resolve();
   #closed = false;
@@ -66,8 +70,11 @@ class SpreadStore implements RowStore {
     }
     for (let first = 0; first < ids.length; first += MAX_PLANNED) {
       const end = Math.min(first + MAX_PLANNED, ids.length);
-      const records = await this.#read(ids.subarray(first, end), first);
-      out.set(records, first * recordBytes);
+      const into = out.subarray(first * recordBytes, end * recordBytes);
+      // One batch after another: a thread's answers say only that its last task is done.
+      const turn = this.#turn.then(() => this.#read(ids.subarray(first, end), first, into));
+      this.#turn = turn.catch(() => {});
+      await turn;
     }
   }
 
@@ -77,13 +84,15 @@ class SpreadStore implements RowStore {
     this.#plain.close();
   }
 
-  async #read(ids: Int32Array | Float64Array, first: number): Promise<Uint8Array> {
+  async #read(ids: Int32Array | Float64Array, first: number, into: Uint8Array): Promise<void> {
     const plan = planRows(ids, this.rows, first);
-    const sorted = new Float64Array(new SharedArrayBuffer(plan.sorted.byteLength));
-    const places = new Int32Array(new SharedArrayBuffer(plan.places.byteLength));
+    const { sorted: { byteLength: end }, places: { byteLength } } = plan;
+    const buffer = this.#room(end + byteLength + into.length);
+    const sorted = new Float64Array(buffer, 0, ids.length);
+    const places = new Int32Array(buffer, end, ids.length);
+    const out = new Uint8Array(buffer, end + byteLength, into.length);
     sorted.set(plan.sorted);
     places.set(plan.places);
-    const out = new Uint8Array(new SharedArrayBuffer(ids.length * this.encoding.recordBytes));
     const common = { parts: this.#parts, sorted, places, out };
     const tasks: ReadTask[] = [];
     for (let from = 0; from < sorted.length;) {
@@ -91,15 +100,18 @@ class SpreadStore implements RowStore {
       tasks.push({ ...common, first: from, last });
       from = last;
     }
-    // One batch after another: a thread's answers say only that its last task is done.
-    const turn = this.#turn.then(async () => {
-      this.#unchanged();
-      await this.#spread(tasks);
-      this.#unchanged();
-    });
-    this.#turn = turn.catch(() => {});
-    await turn;
-    return out;
+    this.#unchanged();
+    await this.#spread(tasks);
+    this.#unchanged();
+    into.set(out);
+  }
+
+  /** Memory that threads share, of at least `bytes` bytes. */
+  #room(bytes: number): SharedArrayBuffer {
+    if (this.#kept.byteLength >= bytes) return this.#kept;
+    const room = new SharedArrayBuffer(bytes);
+    if (bytes <= MOST_KEPT) this.#kept = room;
+    return room;
   }
 
   async #spread(tasks: readonly ReadTask[]): Promise<void> {
