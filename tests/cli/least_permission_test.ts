@@ -123,6 +123,19 @@ Deno.test("without a permission a command names it, and writes nothing", async (
   });
 });
 
+Deno.test("mapping tables needs --allow-ffi, and says so", async () => {
+  await inFolder(async (folder) => {
+    const rows = join(folder, "rows.json");
+    Deno.writeTextFileSync(rows, '{"1": [0, 5]}');
+    const args = ["lookup", MINI, "--rows", rows, "--device", "cpu", "--backend", "mapped"];
+    await succeeds([args, /--backend mapped/]);
+    const { code, out, err } = await withOnly(documented("lookup"), ...args);
+    assert.equal(code, 4);
+    assert.equal(out, "");
+    assert.match(err, /Cannot map .*: memory maps need --allow-ffi/);
+  });
+});
+
 Deno.test("an output of 16 MiB needs to ask for the free space, and says so", async () => {
   await inFolder(async (folder) => {
     const ids = join(folder, "ids.txt");
