@@ -8,7 +8,7 @@ import { type BenchTable, benchTable } from "../bench_table.ts";
 import { dropPageCache } from "../drop_page_cache.ts";
 import { oneRequest } from "../one_request.ts";
 import { distinct } from "../id_streams.ts";
-import { numpySamples } from "../numpy_baseline.ts";
+import { numpyRows } from "../numpy_baseline.ts";
 import type { BenchResult } from "../record.ts";
 import type { BenchRequest } from "../request.ts";
 import { sample } from "../sample.ts";
@@ -65,15 +65,21 @@ async function* cases(
     distinctRows: distinct(ids),
     bytes: ids.length * (encoding.recordBytes + 4 + encoding.headDim * 2),
   };
+  const counted = (written: number) =>
+    `${encoding.recordBytes} bytes read, 4 of id and ${written} written a row, asked for, one layer`;
   const shared = {
     name: "lookup",
     work,
     parameters: { ...parameters, of: "memory" },
-    counted:
-      `${encoding.recordBytes} bytes read, 4 of id and ${encoding.headDim * 2} written a row, ` +
-      "asked for, one layer",
+    counted: counted(encoding.headDim * 2),
     gpuSamples: null,
     warnings,
+  };
+  const stored = {
+    ...shared,
+    work: { ...work, bytes: ids.length * (2 * encoding.recordBytes + 4) },
+    counted: counted(encoding.recordBytes),
+    role: "case" as const,
   };
   const records = new Uint8Array(ids.length * encoding.recordBytes);
   const out = new Uint16Array(ids.length * encoding.headDim);
@@ -103,6 +109,17 @@ async function* cases(
       samples: await sample(() => time(paths, () => decoded(store)), request.sampling),
     };
     yield result;
+    if (!(store instanceof ResidentStore)) {
+      yield {
+        ...stored,
+        variant: `${store.place}, not decoded`,
+        excluded: `${excluded}, decoding`,
+        samples: await sample(
+          () => time(paths, () => store.readRecords(ids, records)),
+          request.sampling,
+        ),
+      };
+    }
     if (!timed || !(store instanceof ResidentStore)) continue;
     yield {
       ...result,
@@ -128,18 +145,28 @@ async function* cases(
       request.sampling,
     ),
   };
-  if (request.python && !cold) {
-    const samples = await numpySamples(table, ids, request);
-    if (samples) {
-      yield {
-        ...shared,
-        variant: "numpy memmap indexing, codes and scales, not decoded",
-        role: "case",
-        excluded: `${excluded}, decoding`,
-        samples,
-      };
-    }
-  }
+  if (!request.python || cold) return;
+  const what = "numpy memmap indexing, codes and scales";
+  const gathered = await numpyRows(table, ids, request, false);
+  if (!gathered) return;
+  yield {
+    ...stored,
+    variant: `${what}, not decoded`,
+    excluded: `${excluded}, decoding`,
+    samples: gathered.samples,
+  };
+  const rows = encoding.kind === "fp8" ? await numpyRows(table, ids, request, true) : null;
+  if (!rows) return;
+  decodeRecords(encoding, records, out);
+  const differs = rows.rows.some((bits, i) => bits !== out[i]);
+  yield {
+    ...shared,
+    variant: `${what}, decoded by table`,
+    role: "case",
+    excluded,
+    samples: rows.samples,
+    warnings: differs ? [...warnings, "numpy gave other rows"] : warnings,
+  };
 }
 
 /** Seconds of the lookup alone, by the GPU's clock: of these rows and of others as far apart. */

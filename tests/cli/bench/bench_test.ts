@@ -95,17 +95,33 @@ Deno.test("bench lookup measures each backend beside one-by-one reads, and count
   );
   assert.equal(code, 0, err);
   const results = json().results as BenchResult[];
+  const places = ["host memory", "file", "memory map", "packed file"];
   assert.deepEqual(results.map((result) => [result.role, result.variant]), [
     ["ceiling", "memory copy"],
-    ["case", "host memory"],
-    ["case", "file"],
-    ["case", "memory map"],
-    ["case", "packed file"],
+    ...places.flatMap((place) => [["case", place], ["case", `${place}, not decoded`]]),
     ["baseline", "file, one by one"],
   ]);
   // 24 columns; 64 codes and 2 scales of row, 4 bytes of id, 64 bf16 of result.
   const { tokens, rows, bytes } = results[1].work;
   assert.deepEqual([tokens, rows, bytes], [5, 120, 120 * 198]);
+  assert.equal(results[2].work.bytes, 120 * (66 + 4 + 66));
+});
+
+Deno.test("bench lookup --baseline python adds numpy's rows, the same as ours, or says why not", async () => {
+  const { code, err, json } = await cli(
+    ...["bench", "lookup", "--checkpoint", MINI, "--tokens", "5", "--backend", "file"],
+    ...["--baseline", "python", "--json", "--samples", "2", "--warmup", "0", "--device", "cpu"],
+  );
+  assert.equal(code, 0, err);
+  const cases = (json().results as BenchResult[]).filter(({ variant }) => /^numpy/.test(variant));
+  if (/numpy: left out, /.test(err)) return assert.equal(cases.length, 0);
+  assert.deepEqual(
+    cases.map(({ variant, samples, warnings }) => [variant, samples.length, warnings]),
+    [
+      ["numpy memmap indexing, codes and scales, not decoded", 2, []],
+      ["numpy memmap indexing, codes and scales, decoded by table", 2, []],
+    ],
+  );
 });
 
 Deno.test("bench eval, shard and verify run on a checkpoint, each beside its baseline", async () => {
