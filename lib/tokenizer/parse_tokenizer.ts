@@ -33,7 +33,11 @@ export async function parseTokenizer(
     async encode(text, { specialTokens = true } = {}) {
       const around = specialTokens ? tokensAround(spec, name) : NO_TOKENS;
       const [ids] = await encodeBatch([text]);
-      return Int32Array.of(...around.before, ...ids, ...around.after);
+      const whole = new Int32Array(around.before.length + ids.length + around.after.length);
+      whole.set(around.before);
+      whole.set(ids, around.before.length);
+      whole.set(around.after, around.before.length + ids.length);
+      return whole;
     },
   };
 }
