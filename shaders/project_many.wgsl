@@ -44,7 +44,7 @@ fn main(
   // Rows and tokens past the end repeat the last one, and are not written.
   @repeat(i, 4)
   let row$i = min(feature + lines * 4u + $iu, sizes.features - 1u);
-  let source$i = min(token + lines * 4u + $iu, sizes.tokens - 1u) * ROW_VECTORS * 4u + quad;
+  let source$i = min(token + lines * 4u + $iu, sizes.tokens - 1u) * ROW_EIGHTS * 2u + quad;
   @end
   let across = thread % 16u;
   let down = thread / 16u;
@@ -55,17 +55,17 @@ fn main(
   var left_$t = vec4(0.0);
   var right_$t = vec4(0.0);
   @end
-  for (var k = 0u; k < ROW_VECTORS; k++) {
+  for (var k = 0u; k < ROW_EIGHTS; k += 2u) {
     if loads_weights {
       @repeat(i, 4)
-      let w$i = decode_four(row$i, k, quad) * scale_of(row$i, k);
+      let w$i = four_at(row$i, k * 2u + quad) * scale_of(row$i, k);
       @end
       @repeat(i, 4)
       weight_tile[quad * 4u + $iu][lines] = vec4(w0[$i], w1[$i], w2[$i], w3[$i]);
       @end
     } else {
       @repeat(i, 4)
-      let x$i = four_inputs(source$i, k * 4u);
+      let x$i = four_inputs(source$i, k * 2u);
       @end
       @repeat(i, 4)
       token_tile[quad * 4u + $iu][lines] = vec4(x0[$i], x1[$i], x2[$i], x3[$i]);

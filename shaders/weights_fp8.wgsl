@@ -1,30 +1,24 @@
-// Sixteen fp8 weights of a row at a time. Prefix of the projection kernels.
+// Eight fp8 weights of two neighbouring rows at a time. Prefix of the projection's kernels.
 
-override ROW_VECTORS: u32; // sixteens in a row of the weight
+override ROW_EIGHTS: u32; // eights in a row of the weight, an even number
 override KEEPS_SUBNORMALS: bool; // whether the device widens subnormal halves exactly
-override BLOCK_ROWS: u32; // rows that share a scale
-override BLOCK_VECTORS: u32; // sixteens that share a scale
+override BLOCK_ROWS: u32; // rows that share a scale, an even number or all
+override BLOCK_EIGHTS: u32; // eights of a row that share a scale, an even number or all
 override SCALE_COLUMNS: u32;
 
-@group(0) @binding(1) var<storage, read> codes: array<vec4<u32>>; // [out, in] e4m3fn
+@group(0) @binding(1) var<storage, read> codes: array<vec4<u32>>; // e4m3fn, as tileRows lays them
 @group(0) @binding(2) var<storage, read> scales: array<u32>; // bytes [ceil(out), ceil(in)] ue8m0
 
 alias Raw = vec4<u32>;
 
-struct Sixteen {
-  a: vec4<f32>,
-  b: vec4<f32>,
-  c: vec4<f32>,
-  d: vec4<f32>,
-}
-
-fn fetch(row: u32, vector: u32) -> Raw {
-  return codes[row * ROW_VECTORS + vector];
+// Eight weights of two rows: pair `lane` of a tile's 32.
+fn fetch(tile: u32, eight: u32, lane: u32) -> Raw {
+  return codes[(tile * ROW_EIGHTS + eight) * 32u + lane];
 }
 
 // 2^8 times the scale: decoded codes come out 2^-8 too small.
-fn scale_of(row: u32, vector: u32) -> f32 {
-  let at = row / BLOCK_ROWS * SCALE_COLUMNS + vector / BLOCK_VECTORS;
+fn scale_of(row: u32, eight: u32) -> f32 {
+  let at = row / BLOCK_ROWS * SCALE_COLUMNS + eight / BLOCK_EIGHTS;
   return bitcast<f32>((((scales[at / 4u] >> (at % 4u * 8u)) & 0xffu) + 8u) << 23u);
 }
 
@@ -49,11 +43,17 @@ fn four(word: u32) -> vec4<f32> {
   );
 }
 
-fn decode(raw: Raw) -> Sixteen {
-  return Sixteen(four(raw.x), four(raw.y), four(raw.z), four(raw.w));
+// Four of the eight weights of the even row, and of the odd one.
+fn even_of(raw: Raw, quad: u32) -> vec4<f32> {
+  return four(raw[quad]);
 }
 
-// The four weights of number `quad` in a sixteen.
-fn decode_four(row: u32, vector: u32, quad: u32) -> vec4<f32> {
-  return four(codes[row * ROW_VECTORS + vector][quad]);
+fn odd_of(raw: Raw, quad: u32) -> vec4<f32> {
+  return four(raw[2u + quad]);
+}
+
+// Four weights of any row.
+fn four_at(row: u32, fours: u32) -> vec4<f32> {
+  let at = (row / 64u * ROW_EIGHTS + fours / 2u) * 32u + row % 64u / 2u;
+  return four(codes[at][row % 2u * 2u + fours % 2u]);
 }

@@ -1,39 +1,52 @@
 import bf16 from "../../shaders/bf16.wgsl" with { type: "text" };
-import dot16 from "../../shaders/dot16.wgsl" with { type: "text" };
 import few from "../../shaders/project_few.wgsl" with { type: "text" };
 import many from "../../shaders/project_many.wgsl" with { type: "text" };
-import project from "../../shaders/project_one.wgsl" with { type: "text" };
+import sum from "../../shaders/project_sum.wgsl" with { type: "text" };
 import bf16Weights from "../../shaders/weights_bf16.wgsl" with { type: "text" };
 import fp8Weights from "../../shaders/weights_fp8.wgsl" with { type: "text" };
 import type { Bf16, ProjectionWeights } from "../engram/kernels.ts";
 import { toBf16 } from "../table/bf16.ts";
 import { fp8Value } from "../table/fp8.ts";
 import type { GpuDevice } from "./gpu_device.ts";
+import type { Dispatch, Kernel } from "./kernel.ts";
 import { keepsSubnormals } from "./subnormals.ts";
-import { type Dispatch, type Kernel } from "./kernel.ts";
+import { EIGHT, TILE_ROWS, tileRows } from "./tile_rows.ts";
 import { unroll } from "./unroll.ts";
 
-/** Inputs a kernel takes at once; rows of weights and of inputs are padded to whole ones. */
-const VECTOR = 16;
+/** Rows of inputs are padded to whole ones of this many. */
+const IN_STEP = 16;
 /** Outputs of a token start at multiples of this many. */
 const OUT_STEP = 8;
-/** A block of the tiled kernel: outputs and tokens. */
-const TILE = 128;
-/** Tokens from which the tiled kernel is the faster one. */
-const MANY_TOKENS = 81;
 
-/** How the kernels for few tokens cut the work, by the tokens they serve: as was fastest on an H200. */
-const ONE = { tokens: 1, rows: 2, warps: 8, steps: 3 } as const;
-const FEW = [
-  { tokens: 2, rows: 4, warps: 4 },
-  { tokens: 4, rows: 4, warps: 4 },
-  { tokens: 8, rows: 4, warps: 4 },
-  { tokens: 16, rows: 4, warps: 4 },
-] as const;
-/** A software adapter takes seconds to compile what is written out for more tokens than this. */
-const SOFTWARE_TOKENS = 4;
-/** Inputs of the kernel for one token must fit workgroup memory beside its sums. */
-const INPUT_BYTES = 2 ** 15 - 4096;
+/** How the kernel for few tokens cuts the work, by the tokens it serves: as was fastest on an H200. */
+interface Shape {
+  readonly tokens: number;
+  /** Pairs of outputs of a thread. */
+  readonly tiles: number;
+  /** Workgroups that run at once: inputs are sliced until there are about as many. */
+  readonly atOnce: number;
+}
+
+const FEW: readonly Shape[] = [
+  { tokens: 1, tiles: 1, atOnce: 1056 },
+  { tokens: 2, tiles: 2, atOnce: 528 },
+  { tokens: 4, tiles: 2, atOnce: 528 },
+  { tokens: 8, tiles: 2, atOnce: 528 },
+  { tokens: 16, tiles: 2, atOnce: 528 },
+];
+/** Most slices of the inputs. */
+const MOST_SLICES = 16;
+/** Groups of 32 threads in a workgroup of that kernel. */
+const WARPS = 4;
+/** Bytes of inputs in its workgroup memory: what every device has. */
+const CHUNK_BYTES = 2 ** 14;
+/** Threads of a workgroup of the kernel that adds up slices. */
+const SUM_THREADS = 128;
+
+/** A block of the kernel for many tokens: outputs and tokens. */
+const BLOCK = 128;
+/** Tokens from which it is the faster one. */
+const MANY_TOKENS = 113;
 
 /** Outputs [first, first + features) of a weight: as many as one binding holds. */
 interface Part {
@@ -52,29 +65,30 @@ export class Projection {
   /** Whether weights are read as fp8. */
   readonly fp8: boolean;
   readonly #parts: readonly Part[];
-  readonly #shapes: readonly (typeof FEW)[number][];
+  /** Sums of slices, of one part at a time. */
+  readonly #sums: GPUBuffer;
   readonly #prefix: string;
   readonly #constants: Readonly<Record<string, number>>;
 
   private constructor(
     { outFeatures, inFeatures, block }: ProjectionWeights,
     parts: readonly Part[],
+    sums: GPUBuffer,
     fp8: boolean,
     subnormals: boolean,
-    software: boolean,
   ) {
-    this.inStride = roundUp(inFeatures, VECTOR);
+    this.inStride = roundUp(inFeatures, IN_STEP);
     this.outStride = roundUp(outFeatures, OUT_STEP);
     this.fp8 = fp8;
     this.#parts = parts;
-    this.#shapes = FEW.filter((shape) => !software || shape.tokens <= SOFTWARE_TOKENS);
+    this.#sums = sums;
     this.#prefix = `${bf16}\n${fp8 ? fp8Weights : bf16Weights}`;
     this.#constants = {
-      ROW_VECTORS: this.inStride / VECTOR,
+      ROW_EIGHTS: this.inStride / EIGHT,
       ...(fp8 && {
         KEEPS_SUBNORMALS: subnormals ? 1 : 0,
         BLOCK_ROWS: block[0],
-        BLOCK_VECTORS: Math.max(1, Math.ceil(block[1] / VECTOR)),
+        BLOCK_EIGHTS: Math.ceil(block[1] / EIGHT),
         SCALE_COLUMNS: Math.ceil(inFeatures / block[1]),
       }),
     };
@@ -84,77 +98,104 @@ export class Projection {
   static async create(gpu: GpuDevice, weights: ProjectionWeights): Promise<Projection> {
     const fp8 = isPlainFp8(weights);
     const { outFeatures, inFeatures, block } = weights;
-    const given = fp8 ? weights.codes : weights.scales ? dequantized(weights) : weights.codes;
-    const codes = padRows(given, outFeatures, inFeatures, VECTOR);
-    const width = codes.length / outFeatures;
+    const codes = !fp8 && weights.scales ? dequantized(weights) : weights.codes;
+    const inStride = roundUp(inFeatures, IN_STEP);
+    const rowBytes = inStride * codes.BYTES_PER_ELEMENT;
     const scaleColumns = fp8 ? Math.ceil(inFeatures / block[1]) : 0;
-    // Parts start at whole blocks of scales and at whole words of output.
-    const step = fp8 ? block[0] * OUT_STEP : OUT_STEP;
-    const most = gpu.limits.maxStorageBufferBindingSize / (width * codes.BYTES_PER_ELEMENT);
-    const features = Math.max(step, Math.floor(most / step) * step);
+    // Parts start at whole tiles and at whole blocks of scales.
+    const step = fp8 ? TILE_ROWS * block[0] : TILE_ROWS;
+    const most = gpu.limits.maxStorageBufferBindingSize / rowBytes;
+    const partRows = Math.max(step, Math.floor(most / step) * step);
     const parts: Part[] = [];
-    for (let first = 0; first < outFeatures; first += features) {
-      const end = Math.min(outFeatures, first + features);
+    for (let first = 0; first < outFeatures; first += partRows) {
+      const end = Math.min(outFeatures, first + partRows);
       const scales = fp8
         ? weights.scales!.subarray(
           first / block[0] * scaleColumns,
           Math.ceil(end / block[0]) * scaleColumns,
         )
         : new Uint8Array(4);
+      const buffer = await gpu.buffer(roundUp(end - first, TILE_ROWS) * rowBytes, "wkv codes");
+      const some = 16 * TILE_ROWS;
+      for (let row = first; row < end; row += some) {
+        const tiles = tileRows(codes, inFeatures, inStride, row, Math.min(end, row + some));
+        gpu.write(buffer, (row - first) * rowBytes, tiles);
+      }
       parts.push({
         first,
         features: end - first,
-        codes: await gpu.upload(codes.subarray(first * width, end * width), "wkv codes"),
+        codes: buffer,
         scales: await gpu.upload(scales, "wkv scales"),
       });
     }
     const subnormals = fp8 && await keepsSubnormals(gpu);
-    return new Projection(weights, parts, fp8, subnormals, gpu.software);
+    const sums = Math.max(
+      ...FEW.map((shape) => shape.tokens * slicesOf(shape, parts[0].features, inStride).count),
+    );
+    const sumBytes = 4 * sums * roundUp(parts[0].features, 2);
+    return new Projection(weights, parts, await gpu.buffer(sumBytes, "sums"), fp8, subnormals);
   }
 
   /** bf16 [tokens, outStride] of bf16 rows [tokens, inStride]. */
   dispatches(rows: GPUBuffer, out: GPUBuffer, tokens: number): Dispatch[] {
-    const { kernel, outputs, tokens: step } = this.#cut(tokens);
-    return this.#parts.map((part) => ({
-      kernel,
-      uniforms: [tokens, part.features, part.first / 2, this.outStride / 2],
-      buffers: [part.codes, part.scales, rows, out],
-      grid: [Math.ceil(part.features / outputs), Math.ceil(tokens / step), 1],
-    }));
-  }
-
-  /** The kernel for so many tokens, and the outputs and tokens a workgroup of it makes. */
-  #cut(tokens: number): { kernel: Kernel; outputs: number; tokens: number } {
-    if (tokens >= MANY_TOKENS) {
-      const kernel = this.#kernel("project_many", unroll(many), {});
-      return { kernel, outputs: TILE, tokens: TILE };
-    }
-    if (tokens === 1 && 2 * this.inStride <= INPUT_BYTES) {
-      const sizes = {
-        TOKENS: ONE.tokens,
-        ROWS: ONE.rows,
-        HALF_ROWS: ONE.rows / 2,
-        STEPS: ONE.steps,
-      };
-      const kernel = this.#kernel("project_one", `${dot16}\n${unroll(project, sizes)}`, {
-        WARPS: ONE.warps,
-      });
-      return { kernel, outputs: ONE.rows * ONE.warps, tokens: ONE.tokens };
-    }
-    const shape = this.#shapes.find((shape) => tokens <= shape.tokens) ?? this.#shapes.at(-1)!;
-    const sizes = {
-      TOKENS: shape.tokens,
-      ROWS: shape.rows,
-      HALF_ROWS: shape.rows / 2,
-      SHARE: 2 * shape.tokens / shape.warps,
-    };
-    const kernel = this.#kernel("project_few", `${dot16}\n${unroll(few, sizes)}`, {
-      WARPS: shape.warps,
+    return this.#parts.flatMap((part) => {
+      if (tokens >= MANY_TOKENS) return this.#many(part, rows, out, tokens);
+      const shape = FEW.find((shape) => tokens <= shape.tokens) ?? FEW.at(-1)!;
+      const dispatches: Dispatch[] = [];
+      for (let token = 0; token < tokens; token += shape.tokens) {
+        const end = Math.min(tokens, token + shape.tokens);
+        dispatches.push(...this.#few(part, rows, out, shape, token, end));
+      }
+      return dispatches;
     });
-    return { kernel, outputs: shape.rows * shape.warps, tokens: shape.tokens };
   }
 
-  #kernel(name: string, source: string, constants: Record<string, number>): Kernel {
+  /** Tokens [token, end): the sums over slices of the inputs, and then their sums. */
+  #few(
+    { first, features, codes, scales }: Part,
+    rows: GPUBuffer,
+    out: GPUBuffer,
+    shape: Shape,
+    token: number,
+    end: number,
+  ): Dispatch[] {
+    const { outputs, slice, count } = slicesOf(shape, features, this.inStride);
+    const { tokens, tiles } = shape;
+    const room = CHUNK_BYTES / (4 * EIGHT * tokens);
+    return [
+      {
+        kernel: this.#kernel("project_few", unroll(few, { TOKENS: tokens, TILES: tiles }), {
+          SLICE: slice,
+          CHUNK: Math.min(slice, room),
+        }),
+        uniforms: [token, end, features],
+        buffers: [codes, scales, rows, this.#sums],
+        grid: [Math.ceil(features / outputs), count, 1],
+      },
+      {
+        kernel: { name: "project_sum", source: `${bf16}\n${unroll(sum, { SLICES: count })}` },
+        uniforms: [token, end, features, first / 2, this.outStride / 2],
+        buffers: [this.#sums, out],
+        grid: [Math.ceil(features / 2 / SUM_THREADS), end - token, 1],
+      },
+    ];
+  }
+
+  #many(
+    { first, features, codes, scales }: Part,
+    rows: GPUBuffer,
+    out: GPUBuffer,
+    tokens: number,
+  ): Dispatch {
+    return {
+      kernel: this.#kernel("project_many", unroll(many)),
+      uniforms: [tokens, features, first / 2, this.outStride / 2],
+      buffers: [codes, scales, rows, out],
+      grid: [Math.ceil(features / BLOCK), Math.ceil(tokens / BLOCK), 1],
+    };
+  }
+
+  #kernel(name: string, source: string, constants: Record<string, number> = {}): Kernel {
     return {
       name,
       source: `${this.#prefix}\n${source}`,
@@ -164,6 +205,7 @@ export class Projection {
 
   /** Frees the weights. */
   destroy(): void {
+    this.#sums.destroy();
     for (const { codes, scales } of this.#parts) {
       codes.destroy();
       scales.destroy();
@@ -171,10 +213,26 @@ export class Projection {
   }
 }
 
-/** Whether a sixteen of weights has one scale, and no weight or scale needs care. */
-function isPlainFp8({ codes, scales, block, inFeatures }: ProjectionWeights): boolean {
+/** Outputs of a workgroup, and slices of the inputs: how many, and of how many eights. */
+function slicesOf(
+  { tiles, atOnce }: Shape,
+  features: number,
+  inStride: number,
+): { outputs: number; slice: number; count: number } {
+  const outputs = TILE_ROWS * tiles * WARPS;
+  const wanted = Math.floor(atOnce / Math.ceil(features / outputs));
+  const slices = Math.max(1, Math.min(MOST_SLICES, wanted));
+  const eights = inStride / EIGHT;
+  // An even number: a thread reads two at a time.
+  const slice = roundUp(Math.ceil(eights / slices), 2);
+  return { outputs, slice, count: Math.ceil(eights / slice) };
+}
+
+/** Whether sixteen weights of two rows have one scale, and no weight or scale needs care. */
+function isPlainFp8({ codes, scales, block, inFeatures, outFeatures }: ProjectionWeights): boolean {
   if (!scales || codes.BYTES_PER_ELEMENT !== 1) return false;
-  if (block[1] % VECTOR !== 0 && block[1] < inFeatures) return false;
+  if (block[1] % IN_STEP !== 0 && block[1] < inFeatures) return false;
+  if (block[0] % 2 !== 0 && block[0] < outFeatures) return false;
   // The kernels add 8 to a scale's exponent, and read a NaN code as a number.
   return scales.every((scale) => scale >= 1 && scale <= 246) && !hasNan(codes);
 }

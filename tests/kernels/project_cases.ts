@@ -29,7 +29,8 @@ export const projectCases: Cases = async (kernels, step) => {
     });
   }
 
-  // Sizes off every tile and vector width, several tiles, one tile; other blocks.
+  // Sizes off every tile and vector width, several tiles, one tile; slices of the inputs in several
+  // pieces; other blocks; either side of where another kernel takes over.
   const sizes: [out: number, into: number, tokens: number, block: readonly [number, number]][] = [
     [1, 1, 1, BLOCK],
     [33, 65, 3, BLOCK],
@@ -39,6 +40,12 @@ export const projectCases: Cases = async (kernels, step) => {
     [64, 32, 129, BLOCK],
     [130, 260, 5, [128, 128]],
     [20, 40, 4, [16, 8]],
+    [21, 70, 2, [3, 16]],
+    [200, 300, 8, BLOCK],
+    [10, 4400, 16, BLOCK],
+    [65, 140, 35, [128, 128]],
+    [66, 48, 112, BLOCK],
+    [66, 48, 113, BLOCK],
   ];
   for (const [outFeatures, inFeatures, tokens, block] of sizes) {
     const name = `${tokens} tokens, ${outFeatures} × ${inFeatures}, blocks of ${block.join(" × ")}`;
