@@ -3,7 +3,7 @@ import { EngramError } from "../errors.ts";
 import type { SyncByteSource } from "./byte_source.ts";
 import { checkRange } from "./check_range.ts";
 import { fileError } from "./file_error.ts";
-import { copyAcross, type MemoryWindows } from "./memory_windows.ts";
+import { copyAcross, type MemoryWindows, memoryWindows } from "./memory_windows.ts";
 
 /** Pieces a mapping is looked at in: typed arrays over more than 4 GiB are not to be had everywhere. */
 const WINDOW = 2 ** 30;
@@ -94,7 +94,7 @@ class MappedSource implements SyncByteSource {
       const view = Deno.UnsafePointerView.getArrayBuffer(map, length, at);
       windows.push(new Uint8Array(view));
     }
-    this.#memory = { windows, windowBytes: WINDOW };
+    this.#memory = memoryWindows(windows, WINDOW);
   }
 
   #closed = false;

@@ -1,5 +1,6 @@
 import { EngramError } from "../errors.ts";
 import type { SyncByteSource } from "./byte_source.ts";
+import { memoryWindows } from "./memory_windows.ts";
 import { checkRange } from "./check_range.ts";
 
 /**
@@ -16,7 +17,7 @@ import { checkRange } from "./check_range.ts";
  */
 export function memorySource(bytes: Uint8Array, name = "(memory)"): SyncByteSource {
   let closed = false;
-  const memory = { windows: [bytes], windowBytes: bytes.length };
+  const memory = memoryWindows([bytes], bytes.length);
   const readSync = (into: Uint8Array, offset: number): void => {
     if (closed) throw new EngramError("usage", `Cannot read \`${name}\`: it is closed`);
     checkRange(name, bytes.length, offset, into.length);

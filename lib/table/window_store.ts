@@ -31,7 +31,12 @@ export class WindowStore implements RowStore {
   async readRecords(ids: Int32Array | Float64Array, out: Uint8Array): Promise<void> {
     checkRoom(ids.length, out.length, ids.length * this.encoding.recordBytes, "bytes");
     checkRows(ids, this.rows);
-    this.#gather(ids, out);
+    const { recordBytes } = this.encoding;
+    const { blockRows } = this.#decoder;
+    // A block's codes are still in the processor's cache when its scales are put beside them.
+    for (let first = 0; first < ids.length; first += blockRows) {
+      this.#gather(ids.subarray(first, first + blockRows), out.subarray(first * recordBytes));
+    }
   }
 
   // deno-lint-ignore require-await -- as above
