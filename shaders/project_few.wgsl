@@ -25,14 +25,14 @@ const LATE: bool = $TOKENS <= 8;
 // only the outer one is.
 var<workgroup> inputs: array<array<vec4<f32>, $TOKENS>, 2u * CHUNK>;
 
-@compute @workgroup_size(32, 4)
+@compute @workgroup_size(32, $WARPS)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(local_invocation_id) id: vec3<u32>,
 ) {
   let lane = id.x;
   let thread = id.x + 32u * id.y;
-  let tile = (group.x * 4u + id.y) * $TILESu;
+  let tile = (group.x * $WARPSu + id.y) * $TILESu;
   let first = group.y * SLICE;
   let end = min(first + SLICE, ROW_EIGHTS);
   // Outputs and tokens past the end repeat the last ones, and are not written.
@@ -50,13 +50,13 @@ fn main(
   for (var base = first; base < end; base += CHUNK) {
     let count = min(CHUNK, end - base);
     workgroupBarrier();
-    for (var at = thread; at < $TOKENSu * count; at += 4u * 128u) {
-      @repeat(i, 4)
-      let token$i = (at + $iu * 128u) % $TOKENSu;
-      let eight$i = min((at + $iu * 128u) / $TOKENSu, count - 1u);
+    for (var at = thread; at < $TOKENSu * count; at += $LOADSu * 32u * $WARPSu) {
+      @repeat(i, LOADS)
+      let token$i = (at + $iu * 32u * $WARPSu) % $TOKENSu;
+      let eight$i = min((at + $iu * 32u * $WARPSu) / $TOKENSu, count - 1u);
       let x$i = rows[min(sizes.token + token$i, sizes.tokens - 1u) * ROW_EIGHTS + base + eight$i];
       @end
-      @repeat(i, 4)
+      @repeat(i, LOADS)
       inputs[2u * eight$i][token$i] =
         vec4(first_of(x$i.x), second_of(x$i.x), first_of(x$i.y), second_of(x$i.y));
       inputs[2u * eight$i + 1u][token$i] =

@@ -29,17 +29,18 @@ fn widen(magnitude: u32, sign: u32) -> f32 {
   return bitcast<f32>(bitcast<u32>(min(a, fma(2.0, a, -0x1p-14))) | (sign & 0x80000000u));
 }
 
+// Four codes; see tileRows for the places of their bits.
 fn four(word: u32) -> vec4<f32> {
   if KEEPS_SUBNORMALS {
-    let even = unpack2x16float(((word & 0x007f007fu) << 7u) | ((word & 0x00800080u) << 8u));
-    let odd = unpack2x16float(((word & 0x7f007f00u) >> 1u) | (word & 0x80008000u));
+    let even = unpack2x16float(word & 0xbf80bf80u);
+    let odd = unpack2x16float(((word << 7u) & 0x3f803f80u) | ((word << 1u) & 0x80008000u));
     return vec4(even.x, odd.x, even.y, odd.y);
   }
   return vec4(
-    widen(word << 20u, word << 24u),
-    widen(word << 12u, word << 16u),
-    widen(word << 4u, word << 8u),
-    widen(word >> 4u, word),
+    widen(word << 13u, word << 16u),
+    widen(word << 20u, word << 17u),
+    widen(word >> 3u, word),
+    widen(word << 4u, word << 1u),
   );
 }
 

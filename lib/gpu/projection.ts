@@ -23,23 +23,25 @@ interface Shape {
   readonly tokens: number;
   /** Pairs of outputs of a thread. */
   readonly tiles: number;
+  /** Groups of 32 threads in a workgroup. */
+  readonly warps: number;
   /** Workgroups that run at once: inputs are sliced until there are about as many. */
   readonly atOnce: number;
 }
 
 const FEW: readonly Shape[] = [
-  { tokens: 1, tiles: 1, atOnce: 1056 },
-  { tokens: 2, tiles: 2, atOnce: 528 },
-  { tokens: 4, tiles: 2, atOnce: 528 },
-  { tokens: 8, tiles: 2, atOnce: 528 },
-  { tokens: 16, tiles: 2, atOnce: 528 },
+  { tokens: 1, tiles: 1, warps: 4, atOnce: 1056 },
+  { tokens: 2, tiles: 2, warps: 4, atOnce: 528 },
+  { tokens: 4, tiles: 4, warps: 4, atOnce: 264 },
+  { tokens: 8, tiles: 4, warps: 4, atOnce: 264 },
+  { tokens: 16, tiles: 2, warps: 8, atOnce: 132 },
 ];
 /** Most slices of the inputs. */
 const MOST_SLICES = 16;
-/** Groups of 32 threads in a workgroup of that kernel. */
-const WARPS = 4;
-/** Bytes of inputs in its workgroup memory: what every device has. */
-const CHUNK_BYTES = 2 ** 14;
+/** Bytes of inputs in that kernel's workgroup memory, at most. */
+const CHUNK_BYTES = 40 * 1024;
+/** Inputs that a thread of it has on the way at a time, at most. */
+const MOST_LOADS = 8;
 /** Threads of a workgroup of the kernel that adds up slices. */
 const SUM_THREADS = 128;
 
@@ -67,6 +69,7 @@ export class Projection {
   readonly #parts: readonly Part[];
   /** Sums of slices, of one part at a time. */
   readonly #sums: GPUBuffer;
+  readonly #chunkBytes: number;
   readonly #prefix: string;
   readonly #constants: Readonly<Record<string, number>>;
 
@@ -76,12 +79,14 @@ export class Projection {
     sums: GPUBuffer,
     fp8: boolean,
     subnormals: boolean,
+    chunkBytes: number,
   ) {
     this.inStride = roundUp(inFeatures, IN_STEP);
     this.outStride = roundUp(outFeatures, OUT_STEP);
     this.fp8 = fp8;
     this.#parts = parts;
     this.#sums = sums;
+    this.#chunkBytes = chunkBytes;
     this.#prefix = `${bf16}\n${fp8 ? fp8Weights : bf16Weights}`;
     this.#constants = {
       ROW_EIGHTS: this.inStride / EIGHT,
@@ -129,11 +134,16 @@ export class Projection {
       });
     }
     const subnormals = fp8 && await keepsSubnormals(gpu);
-    const sums = Math.max(
-      ...FEW.map((shape) => shape.tokens * slicesOf(shape, parts[0].features, inStride).count),
+    const sumBytes = Math.max(
+      ...parts.flatMap(({ features }) =>
+        FEW.map((shape) =>
+          4 * shape.tokens * slicesOf(shape, features, inStride).count * roundUp(features, 2)
+        )
+      ),
     );
-    const sumBytes = 4 * sums * roundUp(parts[0].features, 2);
-    return new Projection(weights, parts, await gpu.buffer(sumBytes, "sums"), fp8, subnormals);
+    const sumBuffer = await gpu.buffer(sumBytes, "sums");
+    const chunkBytes = Math.min(CHUNK_BYTES, gpu.limits.maxComputeWorkgroupStorageSize);
+    return new Projection(weights, parts, sumBuffer, fp8, subnormals, chunkBytes);
   }
 
   /** bf16 [tokens, outStride] of bf16 rows [tokens, inStride]. */
@@ -160,14 +170,15 @@ export class Projection {
     end: number,
   ): Dispatch[] {
     const { outputs, slice, count } = slicesOf(shape, features, this.inStride);
-    const { tokens, tiles } = shape;
-    const room = CHUNK_BYTES / (4 * EIGHT * tokens);
+    const { tokens, tiles, warps } = shape;
+    // Eights of each token's inputs that fit; an even number.
+    const room = 2 * Math.floor(this.#chunkBytes / (8 * EIGHT * tokens));
+    const chunk = Math.min(slice, room);
+    const loads = Math.min(MOST_LOADS, Math.ceil(tokens * chunk / (32 * warps)));
+    const sizes = { TOKENS: tokens, TILES: tiles, WARPS: warps, LOADS: loads };
     return [
       {
-        kernel: this.#kernel("project_few", unroll(few, { TOKENS: tokens, TILES: tiles }), {
-          SLICE: slice,
-          CHUNK: Math.min(slice, room),
-        }),
+        kernel: this.#kernel("project_few", unroll(few, sizes), { SLICE: slice, CHUNK: chunk }),
         uniforms: [token, end, features],
         buffers: [codes, scales, rows, this.#sums],
         grid: [Math.ceil(features / outputs), count, 1],
@@ -215,15 +226,15 @@ export class Projection {
 
 /** Outputs of a workgroup, and slices of the inputs: how many, and of how many eights. */
 function slicesOf(
-  { tiles, atOnce }: Shape,
+  { tiles, warps, atOnce }: Shape,
   features: number,
   inStride: number,
 ): { outputs: number; slice: number; count: number } {
-  const outputs = TILE_ROWS * tiles * WARPS;
+  const outputs = TILE_ROWS * tiles * warps;
   const wanted = Math.floor(atOnce / Math.ceil(features / outputs));
   const slices = Math.max(1, Math.min(MOST_SLICES, wanted));
   const eights = inStride / EIGHT;
-  // An even number: a thread reads two at a time.
+  // An even number: a thread takes two at a time.
   const slice = roundUp(Math.ceil(eights / slices), 2);
   return { outputs, slice, count: Math.ceil(eights / slice) };
 }
