@@ -12,7 +12,7 @@ import { tableFiles } from "./bench_table.ts";
 import type { BenchRequest } from "./request.ts";
 
 /** Where a table's rows can be read from, by their names on the command line. */
-export const BENCH_BACKENDS = [...ROW_BACKENDS, "packed"] as const;
+export const BENCH_BACKENDS = [...ROW_BACKENDS, "spread", "packed"] as const;
 
 /** One of them. */
 export type BenchBackend = (typeof BENCH_BACKENDS)[number];
@@ -20,6 +20,8 @@ export type BenchBackend = (typeof BENCH_BACKENDS)[number];
 /** An open row store of a benchmark; disposing closes it. */
 export interface Backend extends Disposable {
   readonly store: RowStore;
+  /** What it is, for people. */
+  readonly label: string;
   /** Local files its rows are read from, for dropping their cached pages. */
   readonly paths: readonly string[];
 }
@@ -35,9 +37,17 @@ export async function openBackend(
     if (name === "packed") return await packed(layer, request);
     const { sampling: { signal } } = request;
     const progress = () => ({ advance() {}, stop() {} });
-    // One reader: rates are those of one core.
-    const store = await openRows(name, layer, { opened, readers: 1, signal, progress });
-    return backend(store, name === "file" || name === "mapped" ? tableFiles(layer) : []);
+    // One reader: rates are those of one core, unless all are asked for.
+    const [place, readers] = name === "spread"
+      ? ["file" as const, navigator.hardwareConcurrency]
+      : [name, 1];
+    const store = await openRows(place, layer, { opened, readers, signal, progress });
+    const paths = place === "file" || place === "mapped" ? tableFiles(layer) : [];
+    return backend(
+      store,
+      paths,
+      name === "spread" ? `${store.place}, ${readers} threads` : store.place,
+    );
   } catch (error) {
     if (!(error instanceof EngramError) || !LEFT_OUT.has(error.kind)) throw error;
     request.note(`${name}: left out, ${error.message}`);
@@ -61,6 +71,6 @@ async function packed(layer: StoredLayer, { scratch }: BenchRequest): Promise<Ba
   return backend(partStore({ encoding, rows, place: "packed file", parts, close }), [path]);
 }
 
-function backend(store: RowStore, paths: readonly string[]): Backend {
-  return { store, paths, [Symbol.dispose]: () => store.close() };
+function backend(store: RowStore, paths: readonly string[], label = store.place): Backend {
+  return { store, paths, label, [Symbol.dispose]: () => store.close() };
 }

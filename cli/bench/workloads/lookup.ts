@@ -98,12 +98,16 @@ async function* cases(
   for (const backend of request.backends ?? BACKENDS) {
     using held = await openBackend(backend, table.table, request, opened);
     if (!held) continue;
-    const { store, paths } = held;
+    const { store, paths, label } = held;
     // Cached pages say nothing about rows that are not read from a file.
     if (cold && paths.length === 0) continue;
+    if (cold && backend === "mapped") {
+      request.note("memory map, cold: left out, pages that are mapped stay in the page cache");
+      continue;
+    }
     const result: BenchResult = {
       ...shared,
-      variant: store.place,
+      variant: label,
       role: "case",
       excluded,
       samples: await sample(() => time(paths, () => decoded(store)), request.sampling),
@@ -112,7 +116,7 @@ async function* cases(
     if (!(store instanceof ResidentStore)) {
       yield {
         ...stored,
-        variant: `${store.place}, not decoded`,
+        variant: `${label}, not decoded`,
         excluded: `${excluded}, decoding`,
         samples: await sample(
           () => time(paths, () => store.readRecords(ids, records)),
@@ -123,7 +127,7 @@ async function* cases(
     if (!timed || !(store instanceof ResidentStore)) continue;
     yield {
       ...result,
-      variant: `${store.place}, kernels by its clock`,
+      variant: `${label}, kernels by its clock`,
       parameters: { ...parameters, of: "gpu", adapter: opened.kernels.description },
       excluded: "hashing, ids up and rows back",
       samples: [],

@@ -88,14 +88,15 @@ Deno.test("id streams stay inside the vocabulary, repeat exactly, and differ in 
 });
 
 Deno.test("bench lookup measures each backend beside one-by-one reads, and counts its bytes", async () => {
-  const backends = ["memory", "file", "mapped", "packed"];
+  const backends = ["memory", "file", "mapped", "spread", "packed"];
   const { code, err, json } = await cli(
     ...["bench", "lookup", "--checkpoint", MINI, "--tokens", "5", "--backend", backends.join(",")],
     ...["--json", "--samples", "2", "--warmup", "0", "--device", "cpu"],
   );
   assert.equal(code, 0, err);
   const results = json().results as BenchResult[];
-  const places = ["host memory", "file", "memory map", "packed file"];
+  const threads = `file, ${navigator.hardwareConcurrency} threads`;
+  const places = ["host memory", "file", "memory map", threads, "packed file"];
   assert.deepEqual(results.map((result) => [result.role, result.variant]), [
     ["ceiling", "memory copy"],
     ...places.flatMap((place) => [["case", place], ["case", `${place}, not decoded`]]),
@@ -141,7 +142,7 @@ Deno.test("bench eval, shard and verify run on a checkpoint, each beside its bas
 Deno.test("an unknown backend is a usage error that lists the known ones", async () => {
   const { code, err } = await cli("bench", "lookup", "--checkpoint", MINI, "--backend", "tape");
   assert.equal(code, 2);
-  assert.match(err, /"tape", wanted one of gpu, memory, mapped, file, packed/);
+  assert.match(err, /"tape", wanted one of gpu, memory, mapped, file, spread, packed/);
 });
 
 Deno.test("an unknown kernel is a usage error, before any device is asked for", async () => {
