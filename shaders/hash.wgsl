@@ -9,8 +9,8 @@ struct Column {
   unused: u32,
 }
 
-@group(0) @binding(8) var<storage, read> columns: array<Column>; // [layers, columns]
-@group(0) @binding(9) var<storage, read_write> out: array<u32>; // [count, layers, columns]
+@group(0) @binding(7) var<storage, read> columns: array<Column>; // [layers, columns]
+@group(0) @binding(8) var<storage, read_write> out: array<u32>; // [count, layers, columns]
 
 // (rest * 2^16 + digit) mod prime, for rest below prime below 2^31. The quotient has 16 bits and its
 // estimate is at most one too low, so that the remainder fits 32 bits before the last step.

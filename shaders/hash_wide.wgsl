@@ -8,8 +8,8 @@ struct Columns {
   offset: vec4<u32>,
 }
 
-@group(0) @binding(8) var<storage, read> columns: array<Columns>; // [layers, columns / 4]
-@group(0) @binding(9) var<storage, read_write> out: array<vec4<u32>>; // [count, layers, columns / 4]
+@group(0) @binding(7) var<storage, read> columns: array<Columns>; // [layers, columns / 4]
+@group(0) @binding(8) var<storage, read_write> out: array<vec4<u32>>; // [count, layers, columns / 4]
 
 // The 63-bit value is cut after its lowest 20 bits. What is above has a quotient of 20 bits, whose
 // estimate from the upper word is at most one too low; so has what is left with the lowest bits.

@@ -18,14 +18,19 @@ struct Batch {
   blocks: u32, // of each request
 }
 
+struct Token {
+  id: i32, // DEAD where it takes no part
+  position: u32, // saturated
+}
+
 @group(0) @binding(0) var<uniform> batch: Batch;
-@group(0) @binding(1) var<storage, read> ids: array<i32>; // [T], DEAD where it takes no part
-@group(0) @binding(2) var<storage, read> positions: array<u32>; // [T], saturated
-@group(0) @binding(3) var<storage, read> starts: array<u32>; // [R + 1]
-@group(0) @binding(4) var<storage, read> window: array<i32>; // [R, depth], DEAD, or below it unknown
-@group(0) @binding(5) var<storage, read> slots: array<i32>; // the slot cache
-@group(0) @binding(6) var<storage, read> block_table: array<u32>; // [R, blocks]
-@group(0) @binding(7) var<storage, read> multipliers: array<vec2<u32>>; // [layers, lookbacks]
+// Eight storage buffers with the output: as many as every device has.
+@group(0) @binding(1) var<storage, read> tokens: array<Token>; // [T]
+@group(0) @binding(2) var<storage, read> starts: array<u32>; // [R + 1]
+@group(0) @binding(3) var<storage, read> window: array<i32>; // [R, depth], DEAD, or below it unknown
+@group(0) @binding(4) var<storage, read> slots: array<i32>; // the slot cache
+@group(0) @binding(5) var<storage, read> block_table: array<u32>; // [R, blocks]
+@group(0) @binding(6) var<storage, read> multipliers: array<vec2<u32>>; // [layers, lookbacks]
 
 var<workgroup> rolling: array<vec2<u32>, THREADS * (LOOKBACKS - 1u)>;
 
@@ -77,7 +82,7 @@ fn roll(number: u32, thread: u32, layer: u32) {
   }
   let token = batch.first + number;
   let request = request_of(token);
-  let position = positions[token];
+  let position = tokens[token].position;
   let in_chunk = token - starts[request];
   var blocked = false;
   var value = vec2(0u);
@@ -85,7 +90,7 @@ fn roll(number: u32, thread: u32, layer: u32) {
     var source = DEAD;
     if !blocked && back <= position {
       if back <= in_chunk {
-        source = ids[token - back];
+        source = tokens[token - back].id;
       } else {
         source = before(request, back - in_chunk - 1u, position - back);
       }

@@ -26,10 +26,11 @@ export interface GpuBatch {
   readonly blockSize: number;
   /** Cache blocks of each request. */
   readonly blocks: number;
-  /** Int32 [T], DEAD where a token takes no part. */
+  /**
+   * Int32 ids, DEAD where a token takes no part, each with its uint32 position [T, 2]: saturated, as
+   * only the cache's block table needs more than the first few.
+   */
   readonly ids: GPUBuffer;
-  /** Uint32 [T], saturated: only the cache's block table needs more than the first few. */
-  readonly positions: GPUBuffer;
   /** Uint32 [R + 1]. */
   readonly starts: GPUBuffer;
   /** Int32 [R, W]. */
@@ -47,7 +48,12 @@ export async function uploadBatch(
   slots?: GpuSlots,
 ): Promise<GpuBatch> {
   const requests = batch.starts.length - 1;
-  const positions = Uint32Array.from(batch.positions, (p) => Math.min(p, MOST_POSITION));
+  const ids = mark(batch.ids, batch.dead);
+  const tokens = new Uint32Array(2 * ids.length);
+  for (let i = 0; i < ids.length; i++) {
+    tokens[2 * i] = ids[i];
+    tokens[2 * i + 1] = Math.min(batch.positions[i], MOST_POSITION);
+  }
   const blockTable = await buffers.upload(batch.blockTable ?? new Int32Array(1), "block table");
   return {
     tokens: batch.ids.length,
@@ -55,8 +61,7 @@ export async function uploadBatch(
     windowDepth: batch.window ? batch.windowDepth : 0,
     blockSize: slots ? slots.blockSize : 0,
     blocks: slots && requests > 0 ? batch.blockTable!.length / requests : 0,
-    ids: await buffers.upload(mark(batch.ids, batch.dead), "token ids"),
-    positions: await buffers.upload(positions, "positions"),
+    ids: await buffers.upload(tokens, "token ids"),
     starts: await buffers.upload(batch.starts, "request starts"),
     window: await buffers.upload(windowIds(batch), "window"),
     slots: slots ? slots.buffer : blockTable,

@@ -73,7 +73,6 @@ export class HashIds {
       ],
       buffers: [
         batch.ids,
-        batch.positions,
         batch.starts,
         batch.window,
         batch.slots,

@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { CpuKernels } from "../../lib/engram/cpu_kernels.ts";
 import { EngramError } from "../../lib/errors.ts";
 import { openKernels } from "../../lib/gpu/open_kernels.ts";
+import { GpuDevice } from "../../lib/gpu/gpu_device.ts";
+import { GpuKernels } from "../../lib/gpu/gpu_kernels.ts";
+import { findAdapter } from "../../lib/gpu/request_device.ts";
 import { selfTest } from "../../lib/gpu/self_test.ts";
 import { hasGpu } from "./open_gpu.ts";
 
@@ -52,6 +55,16 @@ if (await hasGpu()) {
     const { kernels, note } = await openKernels("gpu");
     assert.equal(kernels.device, "gpu");
     assert.equal(note, `GPU: ${kernels.description}`);
+    kernels.close();
+  });
+
+  Deno.test("a device with WebGPU's own limits, the least there are, passes it as well", async () => {
+    const adapter = (await findAdapter())!;
+    const device = await adapter.requestDevice();
+    assert.equal(device.limits.maxStorageBuffersPerShaderStage, 8);
+    assert.equal(device.limits.maxComputeWorkgroupStorageSize, 16_384);
+    const kernels = new GpuKernels(new GpuDevice(device, "least", true));
+    assert.equal(await selfTest(kernels), undefined);
     kernels.close();
   });
 }
