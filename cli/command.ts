@@ -1,4 +1,5 @@
 import { Command } from "@commander-js/extra-typings";
+import { keepInputs } from "./keep_inputs.ts";
 import { type Permission, permissionLines } from "./permissions.ts";
 import type { Printer } from "./printer.ts";
 import { type Progress, startProgress } from "./progress.ts";
@@ -35,7 +36,8 @@ export function command(name: string, about: About) {
     .description(about.details ? `${about.summary}.\n\n${about.details}` : `${about.summary}.`)
     .option("--json", "print exactly one JSON value on stdout (errors on stderr)")
     .option("-q, --quiet", "no notes and no progress bar on stderr")
-    .addHelpText("after", () => helpTail(about));
+    .addHelpText("after", () => helpTail(about))
+    .hook("preAction", (_, run) => keepInputs(run.processedArgs, run.opts()));
   ABOUT.set(made, about);
   return made;
 }
