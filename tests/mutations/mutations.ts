@@ -138,4 +138,18 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: "subarray(0, count * columns)",
     tests: ["tests/gpu/runner_test.ts"],
   },
+  {
+    name: "pieces that a ring read in part taken for whole",
+    file: "lib/bytes/file_ring.ts",
+    find: "if (this.#results[at + 2] !== bytes)",
+    replace: "if (this.#results[at + 2] < 0)",
+    tests: ["tests/bytes/file_ring_test.ts"],
+  },
+  {
+    name: "scales in memory put a byte before their place",
+    file: "lib/table/window_store.ts",
+    find: "      at += part.bytes;",
+    replace: "      at += part.bytes - 1;",
+    tests: ["tests/table/row_store_test.ts"],
+  },
 ];
