@@ -17,7 +17,10 @@ export const DISK_SPACE: Permission = [
 ];
 
 /** Of tables whose files are mapped. */
-export const MAPPED: Permission = ["--allow-ffi", "with --backend mapped"];
+export const MAPPED: Permission = [
+  "--allow-ffi",
+  "with --backend mapped; on Linux, rows of files are read sooner with it (io_uring)",
+];
 
 /** Of the tokenizer library's native addon. */
 export const NATIVE_TOKENIZER: Permission = [
