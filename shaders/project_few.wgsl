@@ -50,13 +50,13 @@ fn main(
   for (var base = first; base < end; base += CHUNK) {
     let count = min(CHUNK, end - base);
     workgroupBarrier();
-    for (var at = thread; at < $TOKENSu * count; at += $LOADSu * 32u * $WARPSu) {
-      @repeat(i, LOADS)
+    for (var at = thread; at < $TOKENSu * count; at += 4u * 32u * $WARPSu) {
+      @repeat(i, 4)
       let token$i = (at + $iu * 32u * $WARPSu) % $TOKENSu;
       let eight$i = min((at + $iu * 32u * $WARPSu) / $TOKENSu, count - 1u);
       let x$i = rows[min(sizes.token + token$i, sizes.tokens - 1u) * ROW_EIGHTS + base + eight$i];
       @end
-      @repeat(i, LOADS)
+      @repeat(i, 4)
       inputs[2u * eight$i][token$i] =
         vec4(first_of(x$i.x), second_of(x$i.x), first_of(x$i.y), second_of(x$i.y));
       inputs[2u * eight$i + 1u][token$i] =

@@ -1,23 +1,6 @@
-// Counts the rows of a lookup on each page of the table; rows held nowhere go
-// to a bucket behind the last page's. One thread a row of the output.
+// Counts the rows of a lookup on each page of the table. One thread a row of the output.
+// After sort_rows.wgsl.
 
-override CHUNK_ROWS: u32; // rows in each buffer of the table
-override CHUNK_PAGES: u32; // pages of each buffer
-override STRIDE: u32; // bytes from one record to the next
-override PAGE_BYTES: u32;
-
-struct Sizes {
-  rows_out: u32, // T * local columns
-  columns: u32, // of the ids
-  local: u32, // columns served
-  row_start: u32, // global number of the first row held
-  rows: u32, // rows held
-  buckets: u32, // the last one included
-}
-
-@group(0) @binding(0) var<uniform> sizes: Sizes;
-@group(0) @binding(1) var<storage, read> ids: array<u32>; // [T, columns]
-@group(0) @binding(2) var<storage, read> local: array<u32>; // columns to serve
 @group(0) @binding(3) var<storage, read_write> counts: array<atomic<u32>>; // [buckets], zeros
 
 @compute @workgroup_size(256)
@@ -27,17 +10,7 @@ fn main(
   @builtin(local_invocation_index) thread: u32,
 ) {
   let at = (group.x + group.y * groups.x) * 256u + thread;
-  if at >= sizes.rows_out {
-    return;
+  if at < sizes.rows_out {
+    atomicAdd(&counts[place_of(at).x], 1u);
   }
-  let column = local[at % sizes.local];
-  var bucket = sizes.buckets - 1u;
-  if column < sizes.columns {
-    // A foreign or negative id wraps to a large number.
-    let row = ids[at / sizes.local * sizes.columns + column] - sizes.row_start;
-    if row < sizes.rows {
-      bucket = row / CHUNK_ROWS * CHUNK_PAGES + row % CHUNK_ROWS * STRIDE / PAGE_BYTES;
-    }
-  }
-  atomicAdd(&counts[bucket], 1u);
 }

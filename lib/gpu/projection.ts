@@ -40,8 +40,6 @@ const FEW: readonly Shape[] = [
 const MOST_SLICES = 16;
 /** Bytes of inputs in that kernel's workgroup memory, at most. */
 const CHUNK_BYTES = 40 * 1024;
-/** Inputs that a thread of it has on the way at a time, at most. */
-const MOST_LOADS = 8;
 /** Threads of a workgroup of the kernel that adds up slices. */
 const SUM_THREADS = 128;
 
@@ -174,8 +172,7 @@ export class Projection {
     // Eights of each token's inputs that fit; an even number.
     const room = 2 * Math.floor(this.#chunkBytes / (8 * EIGHT * tokens));
     const chunk = Math.min(slice, room);
-    const loads = Math.min(MOST_LOADS, Math.ceil(tokens * chunk / (32 * warps)));
-    const sizes = { TOKENS: tokens, TILES: tiles, WARPS: warps, LOADS: loads };
+    const sizes = { TOKENS: tokens, TILES: tiles, WARPS: warps };
     return [
       {
         kernel: this.#kernel("project_few", unroll(few, sizes), { SLICE: slice, CHUNK: chunk }),

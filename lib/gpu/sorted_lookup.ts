@@ -1,5 +1,6 @@
 import sortCount from "../../shaders/sort_count.wgsl" with { type: "text" };
 import sortPlace from "../../shaders/sort_place.wgsl" with { type: "text" };
+import sortRows from "../../shaders/sort_rows.wgsl" with { type: "text" };
 import sortScan from "../../shaders/sort_scan.wgsl" with { type: "text" };
 import type { GpuDevice } from "./gpu_device.ts";
 import type { GpuTable, LookupBuffers } from "./gpu_table.ts";
@@ -75,7 +76,7 @@ export class SortedLookup {
     };
     const dispatches: Dispatch[] = [
       {
-        kernel: { name: "sort_count", source: sortCount, constants },
+        kernel: { name: "sort_count", source: `${sortRows}\n${sortCount}`, constants },
         uniforms: sizes,
         buffers: [buffers.ids, buffers.local, this.#counts],
         grid: gridOf(Math.ceil(rowsOut / 256)),
@@ -87,7 +88,7 @@ export class SortedLookup {
         grid: [1, 1, 1],
       },
       {
-        kernel: { name: "sort_place", source: sortPlace, constants },
+        kernel: { name: "sort_place", source: `${sortRows}\n${sortPlace}`, constants },
         uniforms: sizes,
         buffers: [buffers.ids, buffers.local, this.#places, this.#order],
         grid: gridOf(Math.ceil(rowsOut / 256)),
