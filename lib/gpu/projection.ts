@@ -168,14 +168,12 @@ export class Projection {
     end: number,
   ): Dispatch[] {
     const { outputs, slice, count } = slicesOf(shape, features, this.inStride);
-    const { tokens, tiles, warps } = shape;
     // Eights of each token's inputs that fit; an even number.
-    const room = 2 * Math.floor(this.#chunkBytes / (8 * EIGHT * tokens));
+    const room = 2 * Math.floor(this.#chunkBytes / (8 * EIGHT * shape.tokens));
     const chunk = Math.min(slice, room);
-    const sizes = { TOKENS: tokens, TILES: tiles, WARPS: warps };
     return [
       {
-        kernel: this.#kernel("project_few", unroll(few, sizes), { SLICE: slice, CHUNK: chunk }),
+        kernel: this.#kernel("project_few", textOf(shape), { SLICE: slice, CHUNK: chunk }),
         uniforms: [token, end, features],
         buffers: [codes, scales, rows, this.#sums],
         grid: [Math.ceil(features / outputs), count, 1],
@@ -219,6 +217,19 @@ export class Projection {
       scales.destroy();
     }
   }
+}
+
+const texts = new Map<Shape, string>();
+
+/** The text of the kernel for few tokens, written out once. */
+function textOf(shape: Shape): string {
+  let text = texts.get(shape);
+  if (text === undefined) {
+    const { tokens, tiles, warps } = shape;
+    text = unroll(few, { TOKENS: tokens, TILES: tiles, WARPS: warps });
+    texts.set(shape, text);
+  }
+  return text;
 }
 
 /** Outputs of a workgroup, and slices of the inputs: how many, and of how many eights. */
