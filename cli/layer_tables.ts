@@ -5,6 +5,7 @@ import type { RankRows } from "../lib/engram/rank_embedding.ts";
 import { EngramError } from "../lib/errors.ts";
 import type { LayerLayout, Layout } from "../lib/layout/layout.ts";
 import { type Offload, openOffload } from "../lib/offload/open_offload.ts";
+import { checkSource } from "../lib/shards/check_source.ts";
 import { openShards, type ShardSet } from "../lib/shards/shard_set.ts";
 import type { RankOptions, RankRequest } from "./rank_options.ts";
 import { type CacheCounts, type CachedStore, cachedStore } from "../lib/table/cached_store.ts";
@@ -61,13 +62,19 @@ export class LayerTables implements Disposable {
     if (folder === undefined) {
       const { tp } = request ?? {};
       const choice = tp === undefined ? null : { ...request, tp };
-      const packed = offload === undefined ? null : await openWhole(offload);
+      const packed = offload === undefined ? null : await openWhole(offload, checkpoint, layout);
       return new LayerTables(checkpoint, layout, choice, null, packed, options);
     }
     if (offload !== undefined) {
       throw new EngramError("usage", "Cannot read tables from both --shards and --offload");
     }
     const shards = await openShards(folder, layout!, checkpoint.config.headDim);
+    try {
+      await checkSource(checkpoint, shards.source, folder);
+    } catch (error) {
+      shards.close();
+      throw error;
+    }
     const { split } = shards;
     for (const name of ["tp", "dp", "split"] as const) {
       const asked = request?.[name];
@@ -201,14 +208,35 @@ export class LayerTables implements Disposable {
 }
 
 /** Packed rows of whole tables: ids of all ranks are looked up in them. */
-async function openWhole(folder: string): Promise<Offload> {
+async function openWhole(
+  folder: string,
+  checkpoint: Checkpoint,
+  layout: Layout | null,
+): Promise<Offload> {
   const offload = await openOffload(folder);
-  const { rank } = offload.manifest;
-  if (rank === null) return offload;
-  offload.close();
-  throw new EngramError(
-    "mismatch",
-    `Cannot read tables from \`${folder}\`: it holds only rank ${rank.rank} of tp ${rank.tp} × dp ${rank.dp}`,
-    { where: folder, hint: "Pack the whole tables: `engram offload CHECKPOINT --out DIR`" },
-  );
+  try {
+    const { rank, source } = offload.manifest;
+    if (rank !== null) {
+      throw new EngramError(
+        "mismatch",
+        `Cannot read tables from \`${folder}\`: it holds only rank ${rank.rank} of tp ${rank.tp} × dp ${rank.dp}`,
+        { where: folder, hint: "Pack the whole tables: `engram offload CHECKPOINT --out DIR`" },
+      );
+    }
+    await checkSource(checkpoint, source, folder);
+    for (const { layerId, rows } of layout?.layers ?? []) {
+      const held = offload.layer(layerId).rows;
+      if (held >= rows) continue;
+      throw new EngramError(
+        "mismatch",
+        `Cannot read tables from \`${folder}\`: it holds ${held} rows of layer ${layerId}, ` +
+          `wanted ${rows}, the sum of its primes`,
+        { where: folder, hint: "It was packed from a checkpoint with another config" },
+      );
+    }
+    return offload;
+  } catch (error) {
+    offload.close();
+    throw error;
+  }
 }

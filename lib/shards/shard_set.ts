@@ -19,6 +19,8 @@ export interface ShardSet {
   readonly split: Required<RankSplit>;
   /** tp * dp. */
   readonly ranks: number;
+  /** The files they were cut from. */
+  readonly source: ShardManifest["source"];
   /**
    * A layer as one rank holds it: its rows of the table, range after range, and the whole
    * projection and gate.
@@ -55,11 +57,12 @@ export async function openShards(
         throw fault(file.source.name, `it is of another set than \`${shards[0].name}\``);
       }
     }
-    const { tp, dp, split } = first!;
+    const { tp, dp, split, source } = first!;
     return {
       folder,
       split: { tp, dp, split },
       ranks: tp * dp,
+      source,
       layer: (rank, layerId) => layerOf(folder, files, rank, tp * dp, layerId, headDim),
       close,
     };

@@ -232,11 +232,14 @@ Deno.test("eval refuses what cannot be meant, and leaves no file", async () => {
     Deno.writeTextFileSync(other, "Another text");
     const mismatch = await cli(...args, "--text", other, "--hidden", out);
     assert.equal(mismatch.code, 5, mismatch.err);
+    const earlier = join(folder, "earlier.safetensors");
+    Deno.copyFileSync(out, earlier);
     const written = await cli(
       ...args,
-      ...["--text", other, "--hidden", out, "--out", out, "--force"],
+      ...["--text", other, "--hidden", out, "--out", earlier, "--force"],
     );
     assert.equal(written.code, 5);
+    assert.deepEqual(Deno.readFileSync(earlier), Deno.readFileSync(out));
     const same = await cli(...args, "--text", text, "--hidden", out);
     assert.equal(same.code, 0, same.err);
   });
