@@ -1,5 +1,6 @@
 import { openCheckpoint } from "../../lib/checkpoint/open_checkpoint.ts";
 import { EngramError } from "../../lib/errors.ts";
+import { checkOutputFolder } from "../../lib/shards/output_folder.ts";
 import { begin, command } from "../command.ts";
 import { deviceOption, openDevice } from "../device.ts";
 import { NATIVE_TOKENIZER, READ, REMOTE } from "../permissions.ts";
@@ -29,6 +30,7 @@ export function vectorsCommand() {
       const { out, device, force = false } = options;
       using stack = new DisposableStack();
       const checkpoint = stack.adopt(await openCheckpoint(place), (opened) => opened.close());
+      checkOutputFolder(checkpoint.source, out, true);
       for (const warning of checkpoint.warnings) printer.warn(warning);
       const path = options.tokenizer ?? checkpoint.tokenizerPath;
       if (path === null) {

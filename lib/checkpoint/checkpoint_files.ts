@@ -160,14 +160,14 @@ function compare(
   for (const [tensor, file] of index.fileOf) {
     if (left.has(file)) continue;
     const opened = files.get(file);
-    if (!opened) {
-      if (lacking.has(file)) continue;
+    if (!opened && !lacking.has(file)) {
       lacking.add(file);
       const message = `file \`${file}\` is listed in the index but not there ` +
         `(it should hold tensor ${quoted(tensor)})`;
       problems.push({ kind: "missing_file", tensor: null, file, message });
-    } else if (!opened.tensors.has(tensor)) {
-      const holder = holders.get(tensor);
+    }
+    const holder = holders.get(tensor);
+    if (opened ? !opened.tensors.has(tensor) : holder !== undefined) {
       const message = `tensor ${quoted(tensor)} is listed in file \`${file}\` ` +
         (holder === undefined ? "but no file holds it" : `but is in \`${holder}\``);
       const kind = holder === undefined ? "missing_tensor" : "wrong_file";

@@ -6,11 +6,13 @@ import { EngramError } from "../errors.ts";
 /**
  * Refuses an output folder that is the checkpoint's, or lies inside a checkpoint given as a folder:
  * new safetensors files there would be taken for parts of it.
+ *
+ * @param inside Whether a folder inside is fine.
  */
-export function checkOutputFolder(files: CheckpointFiles, out: string): void {
+export function checkOutputFolder(files: CheckpointFiles, out: string, inside = false): void {
   const source = realPath(files.folder.name);
   const target = realPath(out);
-  if (target !== source && (files.single || !target.startsWith(source + sep))) return;
+  if (target !== source && (inside || files.single || !target.startsWith(source + sep))) return;
   throw new EngramError(
     "usage",
     `Cannot write to \`${out}\`: it ${target === source ? "is" : "lies inside"} the checkpoint's ` +

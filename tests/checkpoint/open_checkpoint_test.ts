@@ -230,6 +230,11 @@ Deno.test("the index is checked both ways", async () => {
     "is listed in file `b.safetensors` but is in `a.safetensors`",
   );
   await rejects(
+    () => summary({ files, index: { ...map, [EMBED]: "c.safetensors" } }),
+    "malformed",
+    "is listed in file `c.safetensors` but is in `a.safetensors`",
+  );
+  await rejects(
     () => summary({ files, index: without(EMBED) }),
     "malformed",
     `"${EMBED}" is in \`a.safetensors\` but not listed`,

@@ -171,6 +171,20 @@ Deno.test("a config alone gives maps and row numbers; vectors that are there are
     const again = await cli("vectors", config, "--tokenizer", tokenizer, "--out", out);
     assert.equal(again.code, 4);
     assert.match(again.err, /exists already[^]*--force/);
+    const onto = [
+      "vectors",
+      config,
+      "--tokenizer",
+      tokenizer,
+      "--out",
+      join(config, ".."),
+      "--force",
+    ];
+    const before = Deno.readFileSync(config);
+    const refused = await cli(...onto);
+    assert.equal(refused.code, 2, refused.err);
+    assert.match(refused.err, /it is the checkpoint's folder/);
+    assert.deepEqual(Deno.readFileSync(config), before);
   });
 });
 
