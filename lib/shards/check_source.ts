@@ -1,6 +1,6 @@
 import type { Checkpoint } from "../checkpoint/checkpoint.ts";
 import { EngramError } from "../errors.ts";
-import type { ShardManifest } from "./shard_manifest.ts";
+import type { ShardSet } from "./shard_set.ts";
 import { sourceIdentities } from "./source_identity.ts";
 
 /**
@@ -13,7 +13,7 @@ import { sourceIdentities } from "./source_identity.ts";
  */
 export async function checkSource(
   checkpoint: Checkpoint,
-  source: ShardManifest["source"],
+  source: ShardSet["source"],
   folder: string,
 ): Promise<void> {
   if (!checkpoint.layers.every(({ embed, wkv }) => embed && wkv)) return;

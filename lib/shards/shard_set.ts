@@ -19,8 +19,8 @@ export interface ShardSet {
   readonly split: Required<RankSplit>;
   /** tp * dp. */
   readonly ranks: number;
-  /** The files they were cut from. */
-  readonly source: ShardManifest["source"];
+  /** The files they were cut from; `header_sha256` is of the header alone. */
+  readonly source: readonly { file: string; size: number; header_sha256: string }[];
   /**
    * A layer as one rank holds it: its rows of the table, range after range, and the whole
    * projection and gate.
