@@ -48,7 +48,10 @@ export function ceilingOf(
   );
 }
 
-/** The baseline `result` is compared with: same name and sweep values, role `baseline`. */
+/** Parameters that are swept over: a baseline has those that change it. */
+const SWEPT = ["tokens", "ids", "cache", "tp"] as const;
+
+/** The baseline `result` is compared with: same name, and the same of every swept value it has. */
 export function baselineOf(
   result: BenchResult,
   all: readonly BenchResult[],
@@ -56,7 +59,8 @@ export function baselineOf(
   if (result.role !== "case") return undefined;
   return all.find((other) =>
     other.role === "baseline" && other.name === result.name &&
-    other.parameters.tokens === result.parameters.tokens &&
-    other.parameters.ids === result.parameters.ids
+    SWEPT.every((key) =>
+      other.parameters[key] === undefined || other.parameters[key] === result.parameters[key]
+    )
   );
 }

@@ -40,7 +40,7 @@ export const WORKLOADS: Readonly<Record<string, Bench>> = {
   map: { run: mapWorkload, takes: ["tokenizer"] },
   lookup: {
     run: lookupWorkload,
-    takes: [...TABLE, ...TOKENS, "backend", "cache", "device", "baseline"],
+    takes: [...TABLE, ...TOKENS, "backend", "cache", "tp", "device", "baseline"],
   },
   eval: { run: evalWorkload, takes: [...TABLE, ...TOKENS, "backend", "device"] },
   kernels: { run: kernelsWorkload, takes: ["device", "kernels"] },

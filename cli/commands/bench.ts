@@ -64,7 +64,12 @@ export function benchCommand() {
     .option("--cache <list>", "page cache: warm, cold", list(oneOf("--cache", ["warm", "cold"])), [
       "warm" as const,
     ])
-    .option("--tp <list>", "tensor-parallel ranks", list(integer("--tp", 1)), [1])
+    .option(
+      "--tp <list>",
+      "tensor-parallel ranks: of shards, or lookups by the first of them",
+      list(integer("--tp", 1)),
+      [1],
+    )
     .addOption(
       new Option("--device <device>", "where kernels run").choices(["auto", "gpu", "cpu"]).default(
         "auto" as const,

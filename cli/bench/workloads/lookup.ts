@@ -3,6 +3,7 @@ import { decodeRecords } from "../../../lib/table/decode_rows.ts";
 import type { GpuDevice } from "../../../lib/gpu/gpu_device.ts";
 import { ResidentStore } from "../../../lib/gpu/resident_store.ts";
 import type { RowStore } from "../../../lib/table/row_store.ts";
+import { rankSpans } from "../../../lib/layout/rank_spans.ts";
 import { benchIds } from "../bench_ids.ts";
 import { type BenchTable, benchTable } from "../bench_table.ts";
 import { dropPageCache } from "../drop_page_cache.ts";
@@ -23,10 +24,14 @@ const BACKENDS: readonly BenchBackend[] = ["memory", "file"];
 /** Sets of rows that the GPU's clock times in turn, so that its cache does not hold them all. */
 const SETS = 3;
 
-/** Rows of one layer by hashed ids to bf16 in memory, from each backend, warm and cold. */
+/**
+ * Rows of one layer by hashed ids to bf16 in memory, from each backend, warm and cold: of all columns,
+ * or of those that the first of `--tp` ranks serves.
+ */
 export async function* lookupWorkload(request: BenchRequest): AsyncIterable<BenchResult> {
   yield await memoryCopy(request);
   using table = await benchTable(request);
+  const [layer] = table.layout.layers;
   using device = await openBenchDevice(request);
   for (const tokens of request.tokens) {
     for (const kind of request.ids) {
@@ -37,11 +42,24 @@ export async function* lookupWorkload(request: BenchRequest): AsyncIterable<Benc
         table.layout.compressedVocabSize,
       );
       const rows = new NgramHasher(table.layout, 0).hash(oneRequest(ids));
-      for (const cache of request.cache) {
-        yield* cases(request, device, table, rows, { tokens, ids: kind, cache }, warnings);
+      for (const tp of request.tp) {
+        const own = columnsOf(rows, table.layout.columns, rankSpans(layer, { tp })[0].columns);
+        for (const cache of request.cache) {
+          yield* cases(request, device, table, own, { tokens, ids: kind, tp, cache }, warnings);
+        }
       }
     }
   }
+}
+
+/** Some columns of rows [T, columns]. */
+function columnsOf(rows: Int32Array, columns: number, own: readonly number[]): Int32Array {
+  const tokens = rows.length / columns;
+  const out = new Int32Array(tokens * own.length);
+  for (let token = 0, at = 0; token < tokens; token++) {
+    for (const column of own) out[at++] = rows[token * columns + column];
+  }
+  return out;
 }
 
 async function* cases(
@@ -49,7 +67,7 @@ async function* cases(
   { opened, timed }: BenchDevice,
   table: BenchTable,
   ids: Int32Array,
-  parameters: { tokens: number; ids: string; cache: "warm" | "cold" },
+  parameters: { tokens: number; ids: string; tp: number; cache: "warm" | "cold" },
   warnings: string[],
 ): AsyncIterable<BenchResult> {
   const cold = parameters.cache === "cold";

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { exportRecord } from "../../../cli/bench/export.ts";
 import type { BenchRecord, BenchResult } from "../../../cli/bench/record.ts";
+import { baselineOf } from "../../../cli/bench/summary.ts";
+import { goldenPath } from "../../golden/golden_data.ts";
+import { cli } from "../../run_cli.ts";
 
 function result(role: BenchResult["role"], samples: number[], extra: Partial<BenchResult> = {}) {
   return {
@@ -73,4 +76,46 @@ Deno.test("CSV has one line a sample", () => {
   const lines = exportRecord(RECORD, "csv").trim().split("\n");
   assert.equal(lines.length, 1 + 9);
   assert.equal(lines[9], "lookup,case,case,tokens=8;of=memory,8,192,100,1000000,2,0.002,");
+});
+
+Deno.test("a case is held against the baseline of its own sweep values, or one that has none", () => {
+  const of = (role: BenchResult["role"], parameters: BenchResult["parameters"]): BenchResult => ({
+    ...RECORD.results[0],
+    name: "lookup",
+    role,
+    parameters,
+  });
+  for (const key of ["tokens", "ids", "cache", "tp"]) {
+    const all = [1, 2, 3].map((value) => of("baseline", { [key]: value }));
+    assert.equal(baselineOf(of("case", { [key]: 2, of: "memory" }), all), all[1]);
+    assert.equal(baselineOf(of("case", { [key]: 4 }), all), undefined);
+  }
+  const whole = of("baseline", { adapter: "x" });
+  assert.equal(baselineOf(of("case", { tp: 4, adapter: "y" }), [whole]), whole);
+  assert.equal(baselineOf(of("case", { tp: 4 }), [{ ...whole, name: "shard" }]), undefined);
+});
+
+Deno.test("bench lookup --tp reads the columns of one rank", async () => {
+  const { code, err, json } = await cli(
+    ...[
+      "bench",
+      "lookup",
+      "--checkpoint",
+      goldenPath("mini"),
+      "--tokens",
+      "5",
+      "--tp",
+      "1,5,24,25",
+    ],
+    ...["--backend", "file", "--json", "--samples", "1", "--warmup", "0", "--device", "cpu"],
+  );
+  assert.equal(code, 0, err);
+  const found = (json().results as BenchResult[]).filter(({ role }) => role === "baseline");
+  // Of 24 columns the first of five ranks has five, and each of many one.
+  assert.deepEqual(found.map(({ parameters, work }) => [parameters.tp, work.rows]), [
+    [1, 120],
+    [5, 25],
+    [24, 5],
+    [25, 5],
+  ]);
 });
