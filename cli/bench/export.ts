@@ -1,7 +1,7 @@
 import { count, seconds } from "../units.ts";
 import { table } from "../printer.ts";
 import type { BenchRecord, BenchResult } from "./record.ts";
-import { baselineOf, ceilingOf, summarize } from "./summary.ts";
+import { baselineOf, ceilingOf, speedup, summarize } from "./summary.ts";
 
 /** The formats a record can be written in. */
 export const FORMATS = ["table", "json", "csv", "markdown"] as const;
@@ -54,7 +54,7 @@ function cellsOf(result: BenchResult, all: readonly BenchResult[]): string[] {
     rate(own.rowsPerSecond),
     rate(own.bytesPerSecond),
     share === null ? "–" : `${(share * 100).toFixed(0)}%`,
-    baseline ? `${(summarize(baseline).seconds / own.seconds).toFixed(2)}×` : "–",
+    baseline ? `${speedup(result, baseline).toFixed(2)}×` : "–",
   ];
 }
 

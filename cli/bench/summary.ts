@@ -64,3 +64,11 @@ export function baselineOf(
     )
   );
 }
+
+/** How many times as fast `result` is: by rows where both count them, by bytes, or by time alone. */
+export function speedup(result: BenchResult, baseline: BenchResult): number {
+  const [own, other] = [result.work, baseline.work];
+  const unit = (["rows", "bytes"] as const).find((unit) => own[unit] && other[unit]);
+  const work = unit ? own[unit]! / other[unit]! : 1;
+  return work * summarize(baseline).seconds / summarize(result).seconds;
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { exportRecord } from "../../../cli/bench/export.ts";
 import type { BenchRecord, BenchResult } from "../../../cli/bench/record.ts";
-import { baselineOf } from "../../../cli/bench/summary.ts";
+import { baselineOf, speedup } from "../../../cli/bench/summary.ts";
 import { goldenPath } from "../../golden/golden_data.ts";
 import { cli } from "../../run_cli.ts";
 
@@ -118,4 +118,16 @@ Deno.test("bench lookup --tp reads the columns of one rank", async () => {
     [24, 5],
     [25, 5],
   ]);
+});
+
+Deno.test("a case that does more work than its baseline in the same time is that much faster", () => {
+  const of = (samples: number[], work: Partial<BenchResult["work"]>): BenchResult => ({
+    ...RECORD.results[0],
+    samples,
+    gpuSamples: null,
+    work: { tokens: 8, rows: null, distinctRows: null, bytes: null, ...work },
+  });
+  assert.equal(speedup(of([2], { bytes: 30 }), of([1], { bytes: 10 })), 1.5);
+  assert.equal(speedup(of([2], { rows: 5, bytes: 30 }), of([1], { rows: 5, bytes: 10 })), 0.5);
+  assert.equal(speedup(of([2], { bytes: 30 }), of([1], {})), 0.5);
 });
