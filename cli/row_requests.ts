@@ -77,9 +77,11 @@ async function fromJson(path: string): Promise<RowRequests> {
   } finally {
     source.close();
   }
+  let text: string;
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    value = JSON.parse(text);
   } catch (cause) {
     throw fault(path, `it is not JSON (${(cause as Error).message.split("\n", 1)[0]})`);
   }
@@ -107,6 +109,9 @@ async function fromJson(path: string): Promise<RowRequests> {
       },
     };
   });
+  // The lists hold numbers alone, so that every colon belongs to a layer: of one named twice the
+  // parser keeps the last.
+  if (text.split(":").length - 1 > layers.length) throw fault(path, "it names a layer twice");
   layers.sort((a, b) => a.layerId - b.layerId);
   return { path, layers, [Symbol.dispose]: () => {} };
 }

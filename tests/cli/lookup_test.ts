@@ -277,6 +277,7 @@ Deno.test("lookup refuses what cannot be meant, and leaves no file", async () =>
       [["--rows", file("6", "[1]")], 3, /found no object/],
       [["--rows", file("7", "{")], 3, /not JSON/],
       [["--rows", file("8", "{}")], 3, /asks for no rows/],
+      [["--rows", file("11", '{"1": [0], "14": [2], "1": [1]}')], 3, /names a layer twice/],
       [["--rows", file("9", '{"four": [1]}')], 3, /found key "four", wanted a layer's id/],
       [["--rows", file("10", '{"3": [1]}')], 2, /layer 3/],
       [["--rows", join(folder, "none.json")], 4, /none\.json/],
