@@ -9,11 +9,13 @@ const MOST_IDLE_CALLS = 1000;
 
 /** Numbers of the system calls, the same on all processors. */
 const SETUP = 425n, ENTER = 426n, REGISTER = 427n;
-const REGISTER_FILES = 2;
+const REGISTER_FILES = 2, REGISTER_PROBE = 8;
 /** Only this thread submits, and completions are worked off when it waits: Linux 6.1. */
 const SINGLE_ISSUER = 1 << 12, DEFER_TASKRUN = 1 << 13;
 const GET_EVENTS = 1;
 const READ = 22, FIXED_FILE = 1;
+/** Operations that there is room for when asking what there are. */
+const PROBED = 64;
 const PROT_READ_WRITE = 3, MAP_SHARED_POPULATE = 0x8001;
 const SQ_RING = 0n, CQ_RING = 0x8000000n, ENTRIES_AT = 0x10000000n;
 /** Bytes of an entry to be submitted, and of one that is completed. */
@@ -195,7 +197,11 @@ function openRing(libc: Libc, file: number): FileRing | null {
   const mapped = map(SQ_RING, params[16] + params[0] * 4) &&
     map(CQ_RING, params[25] + params[1] * DONE_BYTES) &&
     map(ENTRIES_AT, params[0] * ENTRY_BYTES);
-  if (mapped && register(REGISTER, ring, REGISTER_FILES, Int32Array.of(file), 1) === 0n) {
+  // Reading by address came with asking what there is: the answer begins with the last operation.
+  const probe = new Uint8Array(16 + 8 * PROBED);
+  const reads = mapped && register(REGISTER, ring, REGISTER_PROBE, probe, PROBED) === 0n &&
+    probe[0] >= READ;
+  if (reads && register(REGISTER, ring, REGISTER_FILES, Int32Array.of(file), 1) === 0n) {
     return new FileRing(libc, ring, mappings, params);
   }
   closeRing(libc, ring, mappings);

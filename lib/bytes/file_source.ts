@@ -16,8 +16,9 @@ const NO_RING = "none";
 
 /**
  * Opens a file for reads by position: 1.0 µs for a row from the page cache, 0.6 µs for each of many
- * with `--allow-ffi` on Linux (see {@linkcode SyncByteSource.readPieces}). A file that is shortened or rewritten while open is an error at the next read or
- * check; one that is replaced by another keeps giving its old bytes.
+ * with `--allow-ffi` on Linux (see {@linkcode SyncByteSource.readPieces}). A file that is shortened
+ * or rewritten while open is an error at the next read or check; one that is replaced by another
+ * keeps giving its old bytes.
  */
 export function openFile(path: string): SyncByteSource {
   let file: number;
