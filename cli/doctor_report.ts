@@ -9,7 +9,7 @@ const PERMISSIONS = {
   write: "output files (--out, shard, convert, demo)",
   net: "checkpoints behind https:// and hf://",
   env: "the native tokenizer, tokens and caches of the hub, NO_COLOR",
-  ffi: "the native tokenizer",
+  ffi: "the native tokenizer, memory maps, many rows of a file at once",
 } as const;
 
 /** One thing a user may want to run. */
@@ -36,11 +36,9 @@ export interface DoctorReport {
   readonly jobs: Job[];
 }
 
-/** Looks at the runtime, its permissions and the GPU. */
-export async function doctorReport(): Promise<DoctorReport> {
-  quietVulkan();
-  const { describeAdapter } = await import("../lib/gpu/describe_adapter.ts");
-  const adapter = await describeAdapter();
+/** Looks at the runtime, its permissions and, unless the CPU is asked for, the GPU. */
+export async function doctorReport(device: "auto" | "gpu" | "cpu"): Promise<DoctorReport> {
+  const adapter = device === "cpu" ? NOT_LOOKED_FOR : await describe();
   const permissions: Record<string, string> = {};
   for (const name of Object.keys(PERMISSIONS) as (keyof typeof PERMISSIONS)[]) {
     permissions[name] = (await Deno.permissions.query({ name })).state;
@@ -55,6 +53,14 @@ export async function doctorReport(): Promise<DoctorReport> {
     permissions,
     jobs: jobsOf(adapter, permissions),
   };
+}
+
+const NOT_LOOKED_FOR = "not looked for, with --device cpu";
+
+async function describe(): Promise<AdapterDescription | string> {
+  quietVulkan();
+  const { describeAdapter } = await import("../lib/gpu/describe_adapter.ts");
+  return await describeAdapter();
 }
 
 function jobsOf(adapter: AdapterDescription | string, permissions: Record<string, string>): Job[] {
@@ -75,6 +81,7 @@ function jobsOf(adapter: AdapterDescription | string, permissions: Record<string
 
 function gpuJob(adapter: AdapterDescription | string): Job {
   const job = "kernels on the GPU (--device gpu)";
+  if (adapter === NOT_LOOKED_FOR) return { job, runs: false, why: adapter, hint: null };
   if (typeof adapter === "string") {
     const hint = Deno.build.os === "linux"
       ? "Install the GPU's Vulkan driver, or `apt install mesa-vulkan-drivers` for a software one"

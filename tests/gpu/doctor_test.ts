@@ -21,6 +21,25 @@ Deno.test("doctor says why there is no GPU, and what else will run", async () =>
     const text = await cli("doctor");
     assert.match(text.out, /GPU: none/);
     assert.match(text.out, /kernels on the CPU +yes/);
+    const demanded = await cli("doctor", "--device", "gpu");
+    assert.equal(demanded.code, 6);
+    assert.match(demanded.out, /GPU: none/);
+    assert.match(demanded.err, /Cannot use a GPU: .*finds no adapter/);
+  } finally {
+    navigator.gpu.requestAdapter = request;
+  }
+});
+
+Deno.test("doctor --device cpu does not look for a GPU", async () => {
+  const request = navigator.gpu.requestAdapter;
+  let asked = 0;
+  navigator.gpu.requestAdapter = () => Promise.resolve((asked++, null));
+  try {
+    const { code, json } = await cli("doctor", "--device", "cpu", "--json");
+    assert.equal(code, 0);
+    assert.equal(json().adapter, null);
+    assert.equal(json().jobs[0].why, "not looked for, with --device cpu");
+    assert.equal(asked, 0);
   } finally {
     navigator.gpu.requestAdapter = request;
   }
