@@ -277,32 +277,6 @@ function dequantized(weights: ProjectionWeights): Bf16 {
   return out;
 }
 
-/** Rows of `width` values padded with zeros to a multiple of `step`; the same array where none is needed. */
-export function padRows<T extends Uint8Array | Uint16Array>(
-  values: T,
-  rows: number,
-  width: number,
-  step: number,
-): T {
-  const padded = roundUp(width, step);
-  if (padded === width) return values;
-  const out = new (values.constructor as new (n: number) => T)(rows * padded);
-  for (let row = 0; row < rows; row++) {
-    out.set(values.subarray(row * width, (row + 1) * width), row * padded);
-  }
-  return out;
-}
-
-/** The first `width` values of each row of `padded`; the same array where there is no padding. */
-export function cutRows(values: Bf16, rows: number, padded: number, width: number): Bf16 {
-  if (padded === width) return values;
-  const out = new Uint16Array(rows * width);
-  for (let row = 0; row < rows; row++) {
-    out.set(values.subarray(row * padded, row * padded + width), row * width);
-  }
-  return out;
-}
-
 function roundUp(n: number, step: number): number {
   return Math.ceil(n / step) * step;
 }

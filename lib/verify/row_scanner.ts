@@ -137,7 +137,7 @@ export class RowScanner {
         const scale = scaleWidth === 1 ? scales[place] : topByte(scales, place, 4);
         if (scale !== 0 && scale !== 255) continue;
         if (scale === 255) addTo(stats.badScales, first + row);
-        if (scale !== 0 || (scaleWidth === 4 && !isZero(scales, place, 4))) continue;
+        if (scale !== 0 || (scaleWidth === 4 && !isZeroFloat(scales, place))) continue;
         const group = i / scaleWidth * groupBytes;
         const zeros = codes !== null &&
           ((this.#memory.flags[row] & ZERO_ROW) !== 0 || this.#zeros(codes, skip + row, group));
@@ -165,10 +165,7 @@ function topByte(bytes: Uint8Array, at: number, width: 2 | 4): number {
   return (bytes[at + width - 1] << 1 | bytes[at + width - 2] >> 7) & 0xff;
 }
 
-function isZero(bytes: Uint8Array, at: number, width: number): boolean {
-  // The sign bit of a float32 is left out.
-  for (let i = 0; i < width; i++) {
-    if ((bytes[at + i] & (i === 3 ? 0x7f : 0xff)) !== 0) return false;
-  }
-  return true;
+/** Whether a float32 is zero, of either sign. */
+function isZeroFloat(bytes: Uint8Array, at: number): boolean {
+  return (bytes[at] | bytes[at + 1] | bytes[at + 2] | (bytes[at + 3] & 0x7f)) === 0;
 }

@@ -14,8 +14,7 @@ const REMOTE_BLOCK_BYTES = 8 * 2 ** 20;
 /**
  * Reads rows `begin` to `end` of `job` and looks at every byte of them.
  *
- * @param open Gives the source of a path; it stays open. `useSimd` false is for tests: the result is
- *   the same.
+ * @param open Gives the source of a path; it stays open.
  * @returns What was found, by column.
  */
 export async function scanRows(
@@ -23,7 +22,7 @@ export async function scanRows(
   begin: number,
   end: number,
   open: (path: string) => ByteSource,
-  { signal, useSimd = true }: { signal?: AbortSignal | undefined; useSimd?: boolean } = {},
+  signal?: AbortSignal,
 ): Promise<Map<number, ColumnStats>> {
   const { codes, scales } = job;
   const packed = codes !== null && scales !== null && codes.path === scales.path &&
@@ -34,7 +33,7 @@ export async function scanRows(
   const block = local ? BLOCK_BYTES : REMOTE_BLOCK_BYTES;
   const most = Math.max(1, Math.min(Math.floor(block / stride), end - begin));
   const apart = scales && !packed ? scales.stride : 0;
-  const memory = new ScanMemory(most, codes?.stride ?? 0, apart, useSimd);
+  const memory = new ScanMemory(most, codes?.stride ?? 0, apart);
   const scanner = new RowScanner(job, memory);
   for (let first = begin; first < end; first += most) {
     await breathe(signal);
