@@ -48,6 +48,8 @@ export interface Pieces {
 
 /** A source that can also be read without awaiting: a file or memory, much faster for single rows. */
 export interface SyncByteSource extends ByteSource {
+  /** Tells an open file from another one of its name: for threads that open it by name again. */
+  readonly identity?: string;
   /** Where the bytes lie in memory, for sources that do not have to be read. */
   readonly memory?: MemoryWindows;
   /** Like {@linkcode ByteSource.read}, at once. */

@@ -19,8 +19,11 @@ const NO_RING = "none";
  * with `--allow-ffi` on Linux (see {@linkcode SyncByteSource.readPieces}). A file that is shortened
  * or rewritten while open is an error at the next read or check; one that is replaced by another
  * keeps giving its old bytes.
+ *
+ * @param identity What the file must still be: the {@linkcode SyncByteSource.identity} it had when it
+ *   was first opened.
  */
-export function openFile(path: string): SyncByteSource {
+export function openFile(path: string, identity?: string): SyncByteSource {
   let file: number;
   try {
     file = openSync(path, "r");
@@ -28,7 +31,9 @@ export function openFile(path: string): SyncByteSource {
     throw fileError("open", path, error);
   }
   try {
-    return new FileSource(path, file, regularFile(path, fstatSync(file)));
+    const source = new FileSource(path, file, regularFile(path, fstatSync(file)));
+    if (identity === undefined || identity === source.identity) return source;
+    throw source.changed("another file has its name");
   } catch (error) {
     closeSync(file);
     throw fileError("open", path, error);
@@ -75,9 +80,14 @@ class FileSource implements SyncByteSource {
       } catch (error) {
         throw fileError("read", this.name, error);
       }
-      if (got === 0) throw this.#changed(`it ended at byte ${offset + done}`);
+      if (got === 0) throw this.changed(`it ended at byte ${offset + done}`);
       done += got;
     }
+  }
+
+  get identity(): string {
+    const { dev, ino, size, mtimeMs } = this.#opened;
+    return `${dev} ${ino} ${size} ${mtimeMs}`;
   }
 
   readPieces(into: Uint8Array, { offsets, places, count, bytes }: Pieces): void {
@@ -98,8 +108,8 @@ class FileSource implements SyncByteSource {
 
   checkUnchanged(): void {
     const now = fstatSync(this.#open());
-    if (now.size !== this.size) throw this.#changed(`it is now ${now.size} bytes long`);
-    if (now.mtimeMs !== this.#opened.mtimeMs) throw this.#changed("it was written to");
+    if (now.size !== this.size) throw this.changed(`it is now ${now.size} bytes long`);
+    if (now.mtimeMs !== this.#opened.mtimeMs) throw this.changed("it was written to");
   }
 
   close(): void {
@@ -114,7 +124,8 @@ class FileSource implements SyncByteSource {
     throw new EngramError("usage", `Cannot read \`${this.name}\`: it is closed`);
   }
 
-  #changed(found: string): EngramError {
+  /** What to say of a file that is not the one that was opened. */
+  changed(found: string): EngramError {
     return new EngramError(
       "unavailable",
       `Cannot read \`${this.name}\`: ${found}, wanted the ${this.size} bytes it had when opened`,

@@ -111,5 +111,6 @@ class PartStore implements RowStore {
       else await reader.read(source);
       at += part.bytes;
     }
+    for (const source of new Set(this.parts.map(({ source }) => source))) source.checkUnchanged();
   }
 }

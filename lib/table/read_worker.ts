@@ -6,7 +6,8 @@ import { type PartPlace, PartReader } from "./part_reader.ts";
 /** A run of a plan's slots to be read; all arrays lie in memory that the threads share. */
 export interface ReadTask {
   /** The parts of a record, each with its file. */
-  readonly parts: readonly (PartPlace & { readonly path: string })[];
+  readonly parts:
+    readonly (PartPlace & { readonly path: string; readonly identity: string | undefined })[];
   /** As of a `RowPlan`. */
   readonly sorted: Float64Array;
   /** As of a `RowPlan`. */
@@ -21,15 +22,15 @@ export interface ReadTask {
 
 const sources = new Map<string, SyncByteSource>();
 
-function open(path: string): SyncByteSource {
+function open(path: string, identity: string | undefined): SyncByteSource {
   let source = sources.get(path);
-  if (!source) sources.set(path, source = openFile(path));
+  if (!source) sources.set(path, source = openFile(path, identity));
   return source;
 }
 
 answerTasks(({ parts, sorted, places, out, first, last }: ReadTask): null => {
-  for (const { path, ...place } of parts) {
-    new PartReader(sorted, places, out, place).readSync(open(path), first, last);
+  for (const { path, identity, ...place } of parts) {
+    new PartReader(sorted, places, out, place).readSync(open(path, identity), first, last);
   }
   return null;
 });

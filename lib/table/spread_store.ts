@@ -1,3 +1,4 @@
+import { isSyncSource } from "../bytes/byte_source.ts";
 import { type Answer, answerError } from "../workers/answer_tasks.ts";
 import { fileStore } from "./file_store.ts";
 import { MAX_PLANNED, planRows } from "./row_plan.ts";
@@ -54,7 +55,8 @@ class SpreadStore implements RowStore {
     const parts = tableParts(layer);
     let at = 0;
     this.#parts = parts.map(({ source, offset, bytes }) => {
-      const place = { path: source.name, recordBytes, at, offset, bytes };
+      const identity = isSyncSource(source) ? source.identity : undefined;
+      const place = { path: source.name, identity, recordBytes, at, offset, bytes };
       at += bytes;
       return place;
     });

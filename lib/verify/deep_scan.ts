@@ -1,4 +1,4 @@
-import type { ByteSource } from "../bytes/byte_source.ts";
+import { type ByteSource, isSyncSource } from "../bytes/byte_source.ts";
 import { isRemote } from "../bytes/open_location.ts";
 import type { ColumnStats } from "./column_stats.ts";
 import { runTasks } from "./run_tasks.ts";
@@ -37,7 +37,13 @@ export async function deepScan(
   const { fewBytes = FEW_BYTES, signal, onBytes = () => {}, onState = () => {} } = options;
   const tasks: ScanTask[] = [];
   let bytes = 0;
-  for (const task of allTasks(jobs)) {
+  const identities = new Map(
+    [...sources].map(([path, source]) => [
+      path,
+      isSyncSource(source) ? source.identity : undefined,
+    ]),
+  );
+  for (const task of allTasks(jobs, identities)) {
     const size = bytesOfRows(task.job, task.begin, task.end);
     if (state.has(task.index, task.begin, task.end)) onBytes(size, false);
     else {
@@ -62,17 +68,20 @@ export async function deepScan(
   } else {
     const open = (path: string) => sources.get(path) as ByteSource;
     for (const task of tasks) {
-      done(task, await scanRows(task.job, task.begin, task.end, open, { signal }));
+      done(task, await scanRows(task.job, task.begin, task.end, open, signal));
     }
   }
   for (const source of sources.values()) source.checkUnchanged();
 }
 
-function* allTasks(jobs: readonly ScanJob[]): Generator<ScanTask> {
+function* allTasks(
+  jobs: readonly ScanJob[],
+  identities: ScanTask["identities"],
+): Generator<ScanTask> {
   for (const [index, job] of jobs.entries()) {
     const rows = Math.max(1, Math.floor(TASK_BYTES / bytesOfRows(job, 0, 1)));
     for (let begin = 0; begin < job.rows; begin += rows) {
-      yield { index, job, begin, end: Math.min(begin + rows, job.rows) };
+      yield { index, job, begin, end: Math.min(begin + rows, job.rows), identities };
     }
   }
 }

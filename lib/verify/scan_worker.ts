@@ -16,16 +16,20 @@ export interface ScanTask {
   readonly begin: number;
   /** Row after the last one. */
   readonly end: number;
+  /** Identities of the files, by path. */
+  readonly identities: ReadonlyMap<string, string | undefined>;
 }
 
 const sources = new Map<string, SyncByteSource>();
 
-function open(path: string): SyncByteSource {
+function open(path: string, identity: string | undefined): SyncByteSource {
   let source = sources.get(path);
-  if (!source) sources.set(path, source = openFile(path));
+  if (!source) sources.set(path, source = openFile(path, identity));
   return source;
 }
 
-answerTasks(async ({ job, begin, end }: ScanTask): Promise<[number, ColumnStats][]> => [
-  ...await scanRows(job, begin, end, open),
-]);
+answerTasks(
+  async ({ job, begin, end, identities }: ScanTask): Promise<[number, ColumnStats][]> => [
+    ...await scanRows(job, begin, end, (path) => open(path, identities.get(path))),
+  ],
+);

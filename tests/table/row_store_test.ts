@@ -330,6 +330,54 @@ Deno.test("threads: many tasks, two batches at once, a file cut short", async ()
   }
 });
 
+Deno.test("threads never read another file that has taken the name of the one opened", async () => {
+  const path = `${folder}/replaced`;
+  Deno.writeFileSync(path, records);
+  const source = openFile(path);
+  const layer = layerOf(tensorOf(source, 0, [ROWS, recordBytes]), null);
+  const store = spreadStore(layer, { workers: 2, least: 1 });
+  try {
+    Deno.writeFileSync(`${path}.new`, records.map((byte) => byte ^ 1));
+    Deno.renameSync(`${path}.new`, path);
+    const out = new Uint8Array(3 * recordBytes);
+    await assert.rejects(store.readRecords(Int32Array.of(1, 5, 9), out), {
+      name: "EngramError",
+      message: /another file has its name/,
+    });
+    // Without threads the file that was opened goes on giving its bytes.
+    await fileStore(layer).readRecords(Int32Array.of(1, 5, 9), out);
+    assert.deepEqual(out, wanted([1, 5, 9]));
+  } finally {
+    store.close();
+    source.close();
+  }
+});
+
+for (const [name, open] of [["a file", fileStore], ["a memory map", mappedStore]] as const) {
+  Deno.test(`${name} that is written to is an error at the next batch of rows`, async () => {
+    const path = `${folder}/written ${name}`;
+    Deno.writeFileSync(path, records);
+    const source = openFile(path);
+    const store = open(layerOf(tensorOf(source, 0, [ROWS, recordBytes]), null));
+    try {
+      const out = new Uint8Array(2 * recordBytes);
+      const ids = Int32Array.of(3, 8);
+      await store.readRecords(ids, out);
+      Deno.utimeSync(path, 1, 1);
+      await assert.rejects(store.readRecords(ids, out), { name: "EngramError" });
+      if (!store.decodeRows) return;
+      const rows = new Uint16Array(2 * encoding.headDim);
+      await assert.rejects(store.decodeRows(ids, rows), { name: "EngramError" });
+      // A map that is looked at past the file's new end would end the process.
+      Deno.truncateSync(path, 10);
+      await assert.rejects(store.readRecords(ids, out), /it was changed \(10 bytes/);
+    } finally {
+      store.close();
+      source.close();
+    }
+  });
+}
+
 Deno.test("tables that do not hold their rows are refused", () => {
   const short = memorySource(codes.subarray(1));
   assert.throws(() => twoParts(short, memorySource(scales)), /end past its 63999 bytes/);

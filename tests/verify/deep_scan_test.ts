@@ -258,6 +258,13 @@ Deno.test("workers find what one thread finds", async () => {
       await deepScan(jobs, sources, two, { workers: 2, fewBytes: 0 });
       assert.deepEqual(two.stats, one.stats);
       assert.deepEqual([...one.stats[0].values()].flatMap(({ badRows }) => badRows.rows), [60_000]);
+      const path = join(folder, "model.safetensors");
+      Deno.copyFileSync(path, `${path}.new`);
+      Deno.renameSync(`${path}.new`, path);
+      await assert.rejects(
+        deepScan(jobs, sources, new ScanState(jobs, []), { workers: 2, fewBytes: 0 }),
+        /another file has its name/,
+      );
       const stop = new AbortController();
       stop.abort();
       for (const workers of [1, 2]) {
